@@ -1,0 +1,237 @@
+"""Mechanism -> Model: check the description, order the tree, merge rigid parts, turn names into rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import MechanismError, SingularMassError
+from .joints import Fixed, Free, Spherical
+from .joints.dispatch import PARAMETERS
+from .kernels import layout as L
+from .mechanism import WORLD, Body, Mechanism
+from .model import Model
+from .pose import Pose
+
+
+def compile_mechanism(mechanism: Mechanism) -> Model:
+    order = _tree_order(mechanism)
+    if not any(not isinstance(b.joint, Fixed) for b in order):
+        raise MechanismError(f"mechanism {mechanism.name!r} has nothing that moves; add a body with a joint other than Fixed")
+    moving = [b for b in order if not isinstance(b.joint, Fixed)]
+    n = len(moving)
+    row = {WORLD: 0} | {b.name: i for i, b in enumerate(moving, start=1)}
+    place, kernel_frame = _place_everything(mechanism, order, row)
+
+    link = np.zeros((n + 1, 5), dtype=np.int64)
+    arrays = np.zeros((n + 1, L.BODY_COLUMNS))
+    param = np.zeros((n + 1, PARAMETERS))
+    qi = vi = 0
+    for i, b in enumerate(moving, start=1):
+        parent_row, parent_pose = place[b.parent]
+        pose = parent_pose @ b.placement @ kernel_frame[i]
+        link[i] = parent_row, b.joint.kind, qi, vi, b.joint.nv
+        arrays[i, L.PLACE_R : L.PLACE_R + 9] = pose.R.ravel()
+        arrays[i, L.PLACE_P : L.PLACE_P + 3] = pose.p
+        values = b.joint.parameters()
+        param[i, : len(values)] = values
+        qi, vi = qi + b.joint.nq, vi + b.joint.nv
+    fixed_potential = 0.0
+    for b in order:
+        i, pose = place[b.name]
+        if i == 0:
+            fixed_potential -= b.mass * float(mechanism.gravity @ (pose.p + pose.R @ b.com))
+        else:
+            _add_inertia(arrays[i], b, pose)
+
+    builder = LoadBuilder(moving, row, place, qi, vi)
+    for force in mechanism.forces:
+        force.apply(builder)
+    tree = L.Tree(
+        link=link, body=arrays, param=param, gravity=mechanism.gravity.copy(),
+        has_springs=int(np.any(builder.stiffness != 0.0)), has_dampers=int(np.any(builder.damping != 0.0)),
+        stiffness=builder.stiffness, rest=builder.rest, damping=builder.damping,
+        wrench_on=np.array(builder.wrench_on, dtype=np.int64).reshape(-1, 2),
+        wrench=np.array(builder.wrench).reshape(-1, L.WRENCH_COLUMNS),
+        custom=np.array([f.address for f in builder.custom], dtype=np.int64),
+    )  # fmt: skip
+    frames = dict(place)
+    model = Model(
+        name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
+        fixed_potential=fixed_potential, keep_alive=tuple(builder.custom),
+    )  # fmt: skip
+    _check_mass(model)
+    return model
+
+
+def _tree_order(mechanism: Mechanism) -> list[Body]:
+    """Bodies with parents before children; unknown parents and cycles are named."""
+    for thing in [*mechanism.bodies.values(), *mechanism.frames.values()]:
+        if thing.parent != WORLD and thing.parent not in mechanism.bodies and thing.parent not in mechanism.frames:
+            known = ", ".join(repr(k) for k in [WORLD, *list(mechanism.bodies)[:8]])
+            raise MechanismError(f"{thing.name!r} hangs on {thing.parent!r}, which does not exist; known are {known}")
+    parent = {t.name: t.parent for t in [*mechanism.bodies.values(), *mechanism.frames.values()]}
+    rooted = {WORLD}
+    for name in parent:
+        path: dict[str, None] = {}
+        while name not in rooted:
+            if name in path:
+                circle = list(path)[list(path).index(name) :] + [name]
+                raise MechanismError(
+                    f"the parents form a cycle: {' -> '.join(circle)}; a mechanism is a tree, hang one of them on {WORLD!r}"
+                )
+            path[name] = None
+            name = parent[name]
+        rooted.update(path)
+    children: dict[str, list[Body]] = {}
+    for body in mechanism.bodies.values():
+        children.setdefault(_owner(mechanism, body.parent), []).append(body)
+    order: list[Body] = []
+    stack = list(reversed(children.get(WORLD, [])))
+    while stack:  # depth first: a chain stays contiguous in memory
+        body = stack.pop()
+        order.append(body)
+        stack.extend(reversed(children.get(body.name, [])))
+    return order
+
+
+def _owner(mechanism: Mechanism, name: str) -> str:
+    """The body (or world) a frame belongs to."""
+    while name in mechanism.frames:
+        name = mechanism.frames[name].parent
+    return name
+
+
+def _place_everything(mechanism: Mechanism, order: list[Body], row: dict[str, int]):
+    """name -> (kernel row, pose of the user's frame in that row's canonical frame), and row -> canonical frame in the body."""
+    place: dict[str, tuple[int, Pose]] = {WORLD: (0, Pose())}
+    kernel_frame: dict[int, Pose] = {}
+
+    def locate(name: str) -> tuple[int, Pose]:
+        if name not in place:
+            frame = mechanism.frames[name]
+            i, pose = locate(frame.parent)
+            place[name] = (i, pose @ frame.placement)
+        return place[name]
+
+    for body in order:
+        i, pose = locate(body.parent)
+        if isinstance(body.joint, Fixed):
+            place[body.name] = (i, pose @ body.placement)
+        else:
+            i = row[body.name]
+            kernel_frame[i] = Pose(rotation=body.joint.frame())
+            place[body.name] = (i, kernel_frame[i].inverse())
+    for name in mechanism.frames:
+        locate(name)
+    return place, kernel_frame
+
+
+def _add_inertia(arrays: NDArray[np.float64], body: Body, pose: Pose) -> None:
+    """Add a body's mass, given in the user's frame placed at `pose`, to a row."""
+    com = pose.p + pose.R @ body.com
+    about_origin = pose.R @ body.inertia @ pose.R.T + body.mass * (com @ com * np.eye(3) - np.outer(com, com))
+    arrays[L.MASS] += body.mass
+    arrays[L.MOMENT : L.MOMENT + 3] += body.mass * com
+    arrays[L.INERTIA : L.INERTIA + 6] += about_origin[np.triu_indices(3)]
+
+
+class LoadBuilder:
+    """Collects what forces add to a model.  `Force.apply` calls these methods."""
+
+    def __init__(self, moving, row, place, nq: int, nv: int):
+        self._joints = {}
+        self._place = place
+        qi = vi = 0
+        self.rest = np.zeros(nq)
+        for b in moving:
+            self._joints[b.joint_name] = (b.joint, qi, vi)
+            self.rest[qi : qi + b.joint.nq] = b.joint.neutral()
+            qi, vi = qi + b.joint.nq, vi + b.joint.nv
+        self.stiffness = np.zeros(nv)
+        self.damping = np.zeros(nv)
+        self.wrench_on: list[tuple[int, int]] = []
+        self.wrench: list[NDArray[np.float64]] = []
+        self.custom: list = []
+
+    def add_spring(self, joint_name: str, stiffness: ArrayLike, rest: ArrayLike | None) -> None:
+        joint, qi, vi = self._find_joint(joint_name, "Spring")
+        what = f"Spring on joint {joint_name!r}: stiffness"
+        if isinstance(joint, (Spherical, Free)):
+            groups = np.atleast_1d(_non_negative(stiffness, what))
+            if groups.shape != (joint.nv // 3,):
+                raise MechanismError(f"{what} = {stiffness!r}; a {type(joint).__name__} joint takes {joint.nv // 3} number(s), isotropic")
+            values = np.repeat(groups, 3)
+        else:
+            values = _per_dof(stiffness, joint.nv, what)
+        if np.any(self.stiffness[vi : vi + joint.nv] != 0.0):
+            raise MechanismError(f"joint {joint_name!r} has two springs; add their stiffnesses and give one")
+        self.stiffness[vi : vi + joint.nv] = values
+        if rest is not None:
+            r = np.atleast_1d(np.asarray(rest, dtype=float))
+            if r.shape != (joint.nq,) or not np.all(np.isfinite(r)):
+                raise MechanismError(f"Spring on joint {joint_name!r}: rest = {rest!r}; it needs {joint.nq} finite number(s)")
+            if isinstance(joint, (Spherical, Free)):
+                length = np.linalg.norm(r[-4:])
+                if abs(length - 1.0) > 1e-6:
+                    raise MechanismError(f"Spring on joint {joint_name!r}: rest quaternion has length {length:.6g}, not 1")
+                r[-4:] /= length
+            self.rest[qi : qi + joint.nq] = r
+
+    def add_damper(self, joint_name: str, damping: ArrayLike) -> None:
+        joint, _, vi = self._find_joint(joint_name, "Damper")
+        self.damping[vi : vi + joint.nv] += _per_dof(damping, joint.nv, f"Damper on joint {joint_name!r}: damping")
+
+    def add_wrench(self, place_name: str, force, moment, point, frame: str) -> None:
+        if place_name not in self._place:
+            raise MechanismError(f"Wrench acts on {place_name!r}, which is neither a body nor a frame")
+        i, pose = self._place[place_name]
+        if i == 0:
+            raise MechanismError(f"Wrench acts on {place_name!r}, which is fixed to the world and cannot move")
+        if frame == "body":
+            force, moment = pose.R @ force, pose.R @ moment
+        self.wrench_on.append((i, int(L.BODY_FIXED if frame == "body" else L.WORLD_FIXED)))
+        self.wrench.append(np.concatenate([force, moment, pose.p + pose.R @ point]))
+
+    def add_custom(self, function) -> None:
+        from .kernels.call import compile_force
+
+        try:
+            self.custom.append(compile_force(function))
+        except Exception as error:
+            raise MechanismError(
+                f"CustomForce {getattr(function, '__name__', function)!r} does not compile with Numba as f(t, q, v, tau): {error}"
+            ) from error
+
+    def _find_joint(self, name: str, what: str):
+        if name not in self._joints:
+            known = ", ".join(repr(k) for k in list(self._joints)[:8])
+            raise MechanismError(f"{what} on joint {name!r}, which does not exist or is fixed; joints are {known}")
+        return self._joints[name]
+
+
+def _non_negative(value: ArrayLike, what: str) -> NDArray[np.float64]:
+    a = np.asarray(value, dtype=float)
+    if not np.all(np.isfinite(a)) or np.any(a < 0.0):
+        raise MechanismError(f"{what} = {value!r}; it needs finite numbers >= 0")
+    return a
+
+
+def _per_dof(value: ArrayLike, nv: int, what: str) -> NDArray[np.float64]:
+    a = _non_negative(value, what)
+    if a.shape not in ((), (nv,)):
+        raise MechanismError(f"{what} = {value!r} has shape {a.shape}; it needs one number or {nv}")
+    return np.broadcast_to(a, (nv,)).astype(float)
+
+
+def _check_mass(model: Model) -> None:
+    """A joint whose whole subtree has neither mass nor inertia has no equation of motion."""
+    carried = np.abs(model.tree.body[:, [L.MASS, L.INERTIA, L.INERTIA + 3, L.INERTIA + 5]]).sum(axis=1)
+    for i in range(len(model.bodies), 0, -1):
+        carried[model.tree.link[i, L.PARENT]] += carried[i]
+        if carried[i] == 0.0:
+            body = model.bodies[i - 1]
+            raise SingularMassError(
+                f"joint {body.joint_name!r} moves body {body.name!r}, and neither it nor anything hanging on it has mass or "
+                "inertia, so its acceleration is undefined; give it a mass, or fix it to its parent with Fixed()"
+            )

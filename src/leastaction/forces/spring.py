@@ -1,0 +1,35 @@
+"""Joint springs and viscous joint dampers."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from .base import Force
+
+
+class Spring(Force):
+    """Joint spring with energy k/2 (q - rest)^2.
+
+    `stiffness` in N m/rad or N/m, one number or one per degree of freedom.  A ball joint takes one number
+    (energy k/2 angle^2 from the rest quaternion), a free joint two: (rotational, translational).
+    `rest` are joint coordinates; the joint's zero position if left out.
+    """
+
+    def __init__(self, joint: str, stiffness: ArrayLike, rest: ArrayLike | None = None):
+        self.joint = joint
+        self.stiffness = stiffness
+        self.rest = rest
+
+    def apply(self, builder) -> None:
+        builder.add_spring(self.joint, self.stiffness, self.rest)
+
+
+class Damper(Force):
+    """Viscous joint damper, force -c v.  `damping` in N m s/rad or N s/m, one number or one per degree of freedom."""
+
+    def __init__(self, joint: str, damping: ArrayLike):
+        self.joint = joint
+        self.damping = damping
+
+    def apply(self, builder) -> None:
+        builder.add_damper(self.joint, self.damping)

@@ -1,0 +1,61 @@
+"""What an integrator is: a description, and a stepper that holds the memory of one simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import Model
+from ..state import State
+
+
+@dataclass
+class Advance:
+    """Outcome of `Stepper.advance`: steps made, and why it stopped early if it did."""
+
+    steps: int
+    failure: str = ""  #: empty, or what went wrong and what to try
+    residual: float = 0.0
+
+
+class Stepper(Protocol):
+    """Memory of one simulation.  Arrays it fills have one row per recorded node."""
+
+    def advance(
+        self,
+        steps: int,
+        tau: NDArray[np.float64],
+        stride: int,
+        out_q: NDArray[np.float64],
+        out_momentum: NDArray[np.float64],
+        evaluations: NDArray[np.int64],
+    ) -> Advance:
+        """Make `steps` steps; write every stride-th node.  tau: (1, nv) or (steps, nv), constant over each step."""
+        ...
+
+    def record(self, out_q: NDArray[np.float64], out_momentum: NDArray[np.float64]) -> None:
+        """Write the present node."""
+        ...
+
+
+class Integrator:
+    """Base class.  A new integrator is a new file with a subclass and its stepper."""
+
+    order: ClassVar[int]
+    symplectic: ClassVar[bool]
+
+    def start(self, model: Model, state: State, dt: float) -> Stepper:
+        raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")
+
+    def recording(self, dt: float) -> tuple[int, float]:
+        """What the stepper records beside q: (KICKED_MOMENTUM, dt/2) or (VELOCITY, 0); see kernels.evaluate."""
+        raise TypeError(f"{type(self).__name__} does not say what it records: override recording(dt)")
+
+    def options(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.options().items())})"

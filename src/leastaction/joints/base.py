@@ -1,0 +1,98 @@
+"""What a joint is.
+
+A joint is a class with a few numbers (below) and a file of kernels.  Inside the kernels the joint works in its
+*canonical frame* (a revolute joint turns about z, ...); `frame()` says how the user's axes lie in it, and the
+compiler turns the body frame accordingly, so that no kernel multiplies with an axis.
+
+The kernels of a joint, all module-level functions of its file, with `q[k:]` the joint's coordinates at the start of
+a step, `d[v:]` their increment over the step (left-trivialised chart for ball and free joints), f in {0, 1/2, 1}:
+
+    pose(param, i, q, k, d, v, f)            R, p           pose of the joint at the fraction f of the step
+    displacement(param, i, q, k, d, v)       w, u, t        X(q)^-1 X(q + d) as quaternion and translation,
+                                                            computed without subtracting nearly equal numbers
+    columns(param, i, q, k, d, v, f, S)                     S[v+j, :] = body twist at fraction f (0 or 1) per unit
+                                                            rate of coordinate j (f = 0) or of increment j (f = 1)
+    mid_columns(param, i, q, k, d, v, S0, S1)               twist of the midpoint pose per unit variation of the
+                                                            start (S0) and of the increment (S1)
+    advance(q, k, d, v)                                     q <- q + d in place (on the group for ball and free joints)
+    bias(param, i, q, k, qd, v)              a, l           (dS/dt) qd, only needed in continuous time
+    spring(q, k, rest, d, v, f, stiffness, g)  energy       gradient added to g[v:], joint spring at fraction f (0, 1/2)
+
+`dispatch.py` is the only place that knows which joint is which.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import MechanismError
+
+
+class Joint:
+    """Base class.  Subclasses set the class attributes and override `frame` and `parameters` where they need to."""
+
+    kind: ClassVar[int]  #: number in joints/dispatch.py
+    nq: ClassVar[int]  #: coordinates
+    nv: ClassVar[int]  #: degrees of freedom
+    coordinates: ClassVar[tuple[str, ...]]  #: what the coordinates mean, for messages and plots
+    angular: ClassVar[tuple[bool, ...]]  #: per degree of freedom: angle (rad) or length (m)
+
+    def frame(self) -> NDArray[np.float64]:
+        """Rotation whose columns are the canonical x, y, z axes in the body frame."""
+        return np.eye(3)
+
+    def parameters(self) -> tuple[float, ...]:
+        """Numbers the kernels of this joint read, at most `PARAMETERS` of them."""
+        return ()
+
+    def neutral(self) -> NDArray[np.float64]:
+        """Coordinates of the joint's zero position."""
+        return np.zeros(self.nq)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={_short(v)}" for k, v in vars(self).items() if not k.startswith("_"))
+        return f"{type(self).__name__}({inside})"
+
+
+def _short(value) -> str:
+    if isinstance(value, np.ndarray):
+        return "(" + ", ".join(f"{x:g}" for x in value.ravel()) + ")"
+    return repr(value)
+
+
+def unit_vector(value: ArrayLike, what: str) -> NDArray[np.float64]:
+    """`value` as a unit vector, or an error that names it."""
+    try:
+        v = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what} = {value!r} is not three numbers; give for example (0, 0, 1)") from None
+    if v.shape != (3,):
+        raise MechanismError(f"{what} = {value!r} has shape {v.shape}; it needs three numbers, for example (0, 0, 1)")
+    length = float(np.linalg.norm(v))
+    if not np.isfinite(length) or length < 1e-12:
+        raise MechanismError(f"{what} = {value!r} has no direction; give a finite vector of non-zero length")
+    return v / length
+
+
+def finite(value: float, what: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what} = {value!r} is not a number") from None
+    if not np.isfinite(number):
+        raise MechanismError(f"{what} = {value!r} is not finite")
+    return number
+
+
+def frame_with_z(z: NDArray[np.float64], x_hint: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Right-handed frame with the given z axis; x as close as possible to the hint."""
+    if x_hint is None:
+        if np.array_equal(z, (0.0, 0.0, 1.0)):
+            return np.eye(3)
+        x_hint = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x_hint - z * (z @ x_hint)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])

@@ -1,0 +1,12 @@
+"""Fixed joint: the compiler merges the body into its parent, so it has no kernels."""
+
+from .base import Joint
+
+
+class Fixed(Joint):
+    """No motion.  The body becomes part of its parent; its name stays usable as a frame."""
+
+    kind = -1
+    nq = nv = 0
+    coordinates = ()
+    angular = ()

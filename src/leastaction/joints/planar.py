@@ -1,0 +1,64 @@
+"""Planar joint: slides in a plane and turns about its normal.  Canonical normal z, X = (Rz(q2), (q0, q1, 0))."""
+
+import numpy as np
+
+from ..errors import MechanismError
+from ..lie.algebra import ZERO3
+from ..lie.jit import inlined
+from ..lie.trig import half_sincos, sincos
+from .base import Joint, frame_with_z, unit_vector
+from .revolute import rot_z, set_column
+
+
+class Planar(Joint):
+    """q = (x, y, angle): position in the plane with the given `normal` along `x_axis` and normal x x_axis; angle."""
+
+    kind = 5
+    nq = nv = 3
+    coordinates = ("x", "y", "angle")
+    angular = (False, False, True)
+
+    def __init__(self, normal=(0.0, 0.0, 1.0), x_axis=None):
+        self.normal = unit_vector(normal, "Planar normal")
+        self.x_axis = None if x_axis is None else unit_vector(x_axis, "Planar x_axis")
+        if self.x_axis is not None and np.linalg.norm(np.cross(self.normal, self.x_axis)) < 1e-6:
+            raise MechanismError(f"Planar x_axis {x_axis!r} is parallel to the normal {normal!r}; give one in the plane")
+
+    def frame(self):
+        return frame_with_z(self.normal, self.x_axis)
+
+
+@inlined
+def pose(param, i, q, k, d, v, f):
+    return rot_z(q[k + 2] + f * d[v + 2]), (q[k] + f * d[v], q[k + 1] + f * d[v + 1], 0.0)
+
+
+@inlined
+def displacement(param, i, q, k, d, v):
+    s, c = sincos(q[k + 2])
+    hs, hc = half_sincos(d[v + 2])
+    return hc, (0.0, 0.0, hs), (c * d[v] + s * d[v + 1], c * d[v + 1] - s * d[v], 0.0)
+
+
+@inlined
+def columns(param, i, q, k, d, v, f, S):
+    s, c = sincos(q[k + 2] + f * d[v + 2])
+    set_column(S, v, 3, c)
+    S[v, 4] = -s
+    set_column(S, v + 1, 3, s)
+    S[v + 1, 4] = c
+    set_column(S, v + 2, 2, 1.0)
+
+
+@inlined
+def bias(param, i, q, k, qd, v):
+    s, c = sincos(q[k + 2])
+    w = qd[v + 2]
+    return ZERO3, (w * (-s * qd[v] + c * qd[v + 1]), w * (-c * qd[v] - s * qd[v + 1]), 0.0)
+
+
+@inlined
+def mid_curvature(q, k, d, v, G, i, E):
+    s, c = sincos(q[k + 2] + 0.5 * d[v + 2])
+    E[0, 2] += 0.25 * (-s * G[i, 3] - c * G[i, 4])
+    E[1, 2] += 0.25 * (c * G[i, 3] - s * G[i, 4])

@@ -1,0 +1,156 @@
+"""Discrete recursive Newton-Euler: the residual of one variational step in O(n).   docs/theory (4), Lee 2016 Alg. 2
+
+All in momentum form: a step starts with the joint momenta `target` (half kick of the potential included) and has to
+leave with them.
+"""
+
+from ..joints import dispatch
+from ..joints.dispatch import FREE, REVOLUTE, SPHERICAL
+from ..lie import retractions
+from ..lie.algebra import add, axpy, cross, load3, load9, matmul, matvec, quat_mul, quat_rotate_minus, quat_to_matrix, scale, store3, store9, sub, tmatvec  # fmt: skip
+from ..lie.jit import inlined, kernel
+from ..lie.trig import half_sincos, sincos
+from .layout import DT, DU, DW, GRAVITY, KIND, NV, PARENT, PLACE_P, PLACE_R, QI, VI, F, P, R, X
+from .loads import add_wrenches, gravity_wrench
+from .spatial import body_momentum, column_dot, pass_to_parent
+
+
+@inlined
+def turned_about_z(M, angle):
+    """M Rz(angle): the first two columns mix, the third stays."""
+    s, c = sincos(angle)
+    return (c * M[0] + s * M[1], c * M[1] - s * M[0], M[2],
+            c * M[3] + s * M[4], c * M[4] - s * M[3], M[5],
+            c * M[6] + s * M[7], c * M[7] - s * M[6], M[8])  # fmt: skip
+
+
+@inlined
+def joint_pose(m, w, i, f):
+    """Pose of body i in its parent at the fraction f of the step."""
+    placed = load9(m.body, i, PLACE_R)
+    origin = load3(m.body, i, PLACE_P)
+    Rj, pj = dispatch.pose(m.link[i, KIND], m.param, i, w.q, m.link[i, QI], w.d, m.link[i, VI], f)
+    return matmul(placed, Rj), add(origin, matvec(placed, pj))
+
+
+@kernel
+def set_node(m, w, h, kick, arriving, retraction, out):
+    """Poses and loads at the configuration q, and the joint momenta they give.
+
+    out_i = S_i' F_i,  F_i = [momentum arriving from the step just made] + kick * (gravity and wrenches) + children
+    Reads q, X (if arriving); writes R, P, GRAVITY, S0, F, out.
+    """
+    row, body, link = w.row, m.body, m.link
+    n = link.shape[0]
+    for i in range(1, n):
+        if link[i, KIND] == REVOLUTE:
+            rot = turned_about_z(load9(body, i, PLACE_R), w.q[link[i, QI]])
+            store9(row, i, R, rot)
+            store3(row, i, P, load3(body, i, PLACE_P))
+        else:
+            rot, origin = joint_pose(m, w, i, 0.0)
+            store9(row, i, R, rot)
+            store3(row, i, P, origin)
+            dispatch.columns(link[i, KIND], m.param, i, w.q, link[i, QI], w.d, link[i, VI], 0.0, w.S0)
+        g = tmatvec(rot, load3(row, link[i, PARENT], GRAVITY))
+        store3(row, i, GRAVITY, g)
+        a, l = gravity_wrench(body, i, g)
+        a, l = scale(kick, a), scale(kick, l)
+        if arriving:
+            phi, rho = load3(row, i, X), load3(row, i, X + 3)
+            ga, gl = body_momentum(body, i, phi, rho)
+            ga, gl = retractions.cotangent(retraction, scale(-1.0, phi), scale(-1.0, rho), ga, gl)
+            a, l = axpy(1.0 / h, ga, a), axpy(1.0 / h, gl, l)
+        store3(row, i, F, a)
+        store3(row, i, F + 3, l)
+    add_wrenches(m, w, kick)
+    project(m, w, out)
+
+
+@inlined
+def project(m, w, out):
+    """out_i = S_i(q)' F_i, leaves to root, F passed on to the parents."""
+    row, link = w.row, m.link
+    for i in range(link.shape[0] - 1, 0, -1):
+        a, l = load3(row, i, F), load3(row, i, F + 3)
+        v = link[i, VI]
+        if link[i, KIND] == REVOLUTE:
+            out[v] = a[2]
+        else:
+            for j in range(v, v + link[i, NV]):
+                out[j] = column_dot(w.S0, j, a, l)
+        pass_to_parent(row, i, link[i, PARENT], F, load9(row, i, R), load3(row, i, P), a, l)
+
+
+@inlined
+def displace(m, w, i):
+    """Displacement of body i over the step: D_i = X_i^-1 D_parent X_i J_i  as (w, u, t)."""
+    row, link = w.row, m.link
+    p = link[i, PARENT]
+    rot, origin = load9(row, i, R), load3(row, i, P)
+    c, u, t = row[p, DW], load3(row, p, DU), load3(row, p, DT)
+    t = tmatvec(rot, add(t, quat_rotate_minus(c, u, origin)))
+    u = tmatvec(rot, u)
+    if link[i, KIND] == REVOLUTE:
+        hs, hc = half_sincos(w.d[link[i, VI]])
+        return c * hc - u[2] * hs, (hc * u[0] + hs * u[1], hc * u[1] - hs * u[0], hc * u[2] + hs * c), t
+    cj, uj, tj = dispatch.displacement(link[i, KIND], m.param, i, w.q, link[i, QI], w.d, link[i, VI])
+    t = add(t, add(tj, quat_rotate_minus(c, u, tj)))
+    c, u = quat_mul(c, u, cj, uj)
+    return c, u, t
+
+
+@kernel
+def residual(m, w, h, retraction):
+    """Discrete Euler-Lagrange residual of the increment d; returns its largest entry.
+
+    r_i = S_i(q^k)' F_i - target_i,   F_i = mu_i + sum over children of Ad' F_c
+    Reads d, target and the node (R, P, S0).  Writes D, X, F, r.
+    """
+    row, body, link = w.row, m.body, m.link
+    n = link.shape[0]
+    for i in range(1, n):
+        c, u, t = displace(m, w, i)
+        row[i, DW] = c
+        store3(row, i, DU, u)
+        store3(row, i, DT, t)
+        phi, rho = retractions.coordinates(retraction, c, u, t)
+        store3(row, i, X, phi)
+        store3(row, i, X + 3, rho)
+        a, l = body_momentum(body, i, scale(1.0 / h, phi), scale(1.0 / h, rho))
+        a, l = retractions.cotangent(retraction, phi, rho, a, l)
+        store3(row, i, F, a)
+        store3(row, i, F + 3, l)
+    project(m, w, w.r)
+    largest = 0.0
+    for j in range(w.r.shape[0]):
+        w.r[j] -= w.target[j]
+        largest = max(largest, abs(w.r[j]))
+    return largest
+
+
+@kernel
+def carry_residual(m, w):
+    """target -= r, transported to the new node.
+
+    What is left of the residual is not thrown away but enters the next step, so errors of the solver do not add up:
+    momentum stays within one tolerance for ever.
+    """
+    for i in range(1, m.link.shape[0]):
+        v, kind = m.link[i, VI], m.link[i, KIND]
+        if kind == SPHERICAL or kind == FREE:
+            c, u, t = dispatch.displacement(kind, m.param, i, w.q, m.link[i, QI], w.d, v)
+            rot = quat_to_matrix(c, u)
+            moment = (w.r[v], w.r[v + 1], w.r[v + 2])
+            if kind == FREE:
+                force = (w.r[v + 3], w.r[v + 4], w.r[v + 5])
+                moment = sub(moment, cross(t, force))
+                force = tmatvec(rot, force)
+                for j in range(3):
+                    w.target[v + 3 + j] -= force[j]
+            moment = tmatvec(rot, moment)
+            for j in range(3):
+                w.target[v + j] -= moment[j]
+        else:
+            for j in range(v, v + m.link[i, NV]):
+                w.target[j] -= w.r[j]

@@ -1,0 +1,106 @@
+"""How every compiled function of the package is compiled and cached.
+
+`inlined`  tiny function on tuples of floats; LLVM always inlines it
+`kernel`   a sweep over the bodies; compiled when an entry point first needs it
+`entry`    what Python calls; its machine code is kept on disk
+
+Kernels are compiled without Numba's memory manager: a kernel that tries to allocate does not compile.
+"""
+
+import hashlib
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from numba import config, njit
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    InTreeCacheLocator,
+    UserProvidedCacheLocator,
+    UserWideCacheLocator,
+)
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_COMPILED_ROOMS = ("lie", "joints", "kernels")
+
+# contract: fused multiply-add; nsz: -0.0 may become 0.0.  Neither removes a check for NaN or infinity.
+_OPTIONS = {"fastmath": {"contract", "nsz"}, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+# only entry points are called from Python: leaving the other wrappers out halves the compile time
+_INNER = {**_OPTIONS, "no_cpython_wrapper": True}
+
+
+@lru_cache(maxsize=1)
+def source_hash() -> str:
+    """Hash of all sources that compiled code is made of.
+
+    Numba checks only the file of the entry point itself, but kernels are inlined from many files: an edit in
+    any of them must invalidate the machine code of all entry points.
+    """
+    digest = hashlib.sha256()
+    for room in _COMPILED_ROOMS:
+        for path in sorted((_PACKAGE / room).glob("*.py")):
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _WholeSourceStamp:
+    def get_source_stamp(self):
+        return source_hash()
+
+
+class _UserProvided(_WholeSourceStamp, UserProvidedCacheLocator):
+    pass
+
+
+class _InTree(_WholeSourceStamp, InTreeCacheLocator):
+    pass
+
+
+class _UserWide(_WholeSourceStamp, UserWideCacheLocator):
+    pass
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_UserProvided, _InTree, _UserWide]
+
+
+class _EntryCache(FunctionCache):
+    _impl_class = _CacheImpl
+
+
+def inlined(function):
+    return njit(function, forceinline=True, **_INNER)
+
+
+def kernel(function):
+    return njit(function, **_INNER)
+
+
+def entry(function):
+    dispatcher = njit(function, nogil=True, **_OPTIONS)
+    if not config.DISABLE_JIT and os.environ.get("LEASTACTION_CACHE", "1") != "0":
+        try:
+            dispatcher._cache = _EntryCache(dispatcher.py_func)
+        except RuntimeError:  # no writable place for a cache: compile in every process
+            pass
+    return dispatcher
+
+
+def is_compiled(dispatcher) -> bool:
+    """True if calling `dispatcher` will not start a compilation from source."""
+    if config.DISABLE_JIT or dispatcher.signatures:
+        return True
+    cache = getattr(dispatcher, "_cache", None)
+    path = getattr(getattr(cache, "_cache_file", None), "_index_path", None)
+    return path is not None and _index_is_current(path, cache)
+
+
+def _index_is_current(path, cache) -> bool:
+    if not os.path.exists(path):
+        return False
+    try:
+        return bool(cache._cache_file._load_index())
+    except Exception:  # an unreadable index is rebuilt by Numba: same as not compiled
+        return False

@@ -1,0 +1,190 @@
+"""Mechanism: bodies, joints, frames and forces with names and numbers as the user wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import MechanismError
+from .forces.base import Force
+from .joints import Joint
+from .pose import Pose
+
+if TYPE_CHECKING:
+    from .model import Model
+
+WORLD = "world"
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body and the joint that holds it to its parent."""
+
+    name: str
+    parent: str
+    joint: Joint
+    joint_name: str
+    placement: Pose  #: joint frame at zero coordinates in the parent's frame
+    mass: float  #: kg
+    com: NDArray[np.float64]  #: centre of mass in the body frame, m
+    inertia: NDArray[np.float64]  #: 3x3, about the centre of mass, body axes, kg m^2
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on a body."""
+
+    name: str
+    parent: str
+    placement: Pose
+
+
+class Mechanism:
+    """A tree of bodies.  Describe it in any order, then `compile()` it.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism(gravity=(0, 0, -9.81))
+    >>> _ = mech.add_body("rod", joint=la.Revolute(axis=(0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(1/12, 1/12, 0.01))
+    >>> mech.compile().nv
+    1
+    """
+
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism"):
+        self.name = name
+        self.gravity = _vector(gravity, "gravity")
+        self.bodies: dict[str, Body] = {}
+        self.frames: dict[str, Frame] = {}
+        self.forces: list[Force] = []
+
+    def add_body(
+        self,
+        name: str,
+        parent: str = WORLD,
+        joint: Joint | None = None,
+        placement: Pose | None = None,
+        *,
+        mass: float = 0.0,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike = (0.0, 0.0, 0.0),
+        joint_name: str | None = None,
+    ) -> Body:
+        """Add a body.
+
+        parent      name of the body it hangs on, which may be added later; "world" is the ground
+        joint       how it moves against the parent, for example Revolute(axis=(0, 1, 0)); axes in the body frame
+        placement   pose of the joint in the parent's frame when the joint coordinates are zero
+        mass, com, inertia   kg; m, in the body frame; kg m^2 about the com, 3 principal numbers or 3x3, body axes
+        joint_name  name of the joint if it differs from the body's
+        """
+        self._check_new_name(name, "body")
+        where = f"body {name!r}"
+        if joint is None or isinstance(joint, type) or not isinstance(joint, Joint):
+            raise MechanismError(f"{where}: joint = {joint!r} is not a joint; give for example joint=Revolute(axis=(0, 0, 1))")
+        if placement is not None and not isinstance(placement, Pose):
+            raise MechanismError(f"{where}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
+        joint_name = name if joint_name is None else joint_name
+        for other in self.bodies.values():
+            if other.joint_name == joint_name:
+                raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {other.name!r}")
+        body = Body(
+            name=name,
+            parent=parent,
+            joint=joint,
+            joint_name=joint_name,
+            placement=placement or Pose(),
+            mass=_mass(mass, where),
+            com=_vector(com, f"{where}: com"),
+            inertia=_inertia(inertia, where),
+        )
+        self.bodies[name] = body
+        return body
+
+    def add_frame(self, name: str, parent: str = WORLD, placement: Pose | None = None) -> Frame:
+        """Name a place on a body (or on the world)."""
+        self._check_new_name(name, "frame")
+        if placement is not None and not isinstance(placement, Pose):
+            raise MechanismError(f"frame {name!r}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
+        frame = Frame(name, parent, placement or Pose())
+        self.frames[name] = frame
+        return frame
+
+    def add_force(self, force: Force) -> Force:
+        """Add a spring, damper, wrench or user force."""
+        if not isinstance(force, Force):
+            raise MechanismError(f"add_force got {force!r}; give a Spring, Damper, Wrench or CustomForce")
+        self.forces.append(force)
+        return force
+
+    @property
+    def joint_names(self) -> list[str]:
+        return [b.joint_name for b in self.bodies.values()]
+
+    def compile(self) -> Model:
+        """Check everything and turn names into arrays."""
+        from .compiler import compile_mechanism
+
+        return compile_mechanism(self)
+
+    def __repr__(self) -> str:
+        dofs = sum(b.joint.nv for b in self.bodies.values())
+        return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, {dofs} degrees of freedom>"
+
+    def _check_new_name(self, name: str, what: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise MechanismError(f"{what} name {name!r} is not a non-empty string")
+        if name == WORLD:
+            raise MechanismError(f"{what} name {WORLD!r} is reserved for the ground; choose another")
+        if name in self.bodies or name in self.frames:
+            raise MechanismError(f"{what} name {name!r} is already taken; names of bodies and frames are unique")
+
+
+def _vector(value: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        v = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what} = {value!r} is not three numbers") from None
+    if v.shape != (3,):
+        raise MechanismError(f"{what} = {value!r} has shape {v.shape}; it needs three numbers")
+    if not np.all(np.isfinite(v)):
+        raise MechanismError(f"{what} = {value!r} contains a number that is not finite")
+    return v
+
+
+def _mass(value: float, where: str) -> float:
+    try:
+        mass = float(value)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{where}: mass = {value!r} is not a number") from None
+    if not np.isfinite(mass) or mass < 0.0:
+        raise MechanismError(f"{where}: mass = {value!r} kg; it needs a finite number >= 0 (0 for a massless frame)")
+    return mass
+
+
+def _inertia(value: ArrayLike | Sequence[float], where: str) -> NDArray[np.float64]:
+    try:
+        a = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{where}: inertia = {value!r} is not 3 numbers or a 3x3 matrix") from None
+    if a.shape == (3,):
+        a = np.diag(a)
+    if a.shape != (3, 3):
+        raise MechanismError(f"{where}: inertia has shape {a.shape}; it needs 3 principal moments or a 3x3 matrix, kg m^2 about the com")
+    if not np.all(np.isfinite(a)):
+        raise MechanismError(f"{where}: inertia = {value!r} contains a number that is not finite")
+    size = float(np.abs(a).max())
+    if np.abs(a - a.T).max() > 1e-9 * size:
+        raise MechanismError(f"{where}: inertia is not symmetric (largest difference {np.abs(a - a.T).max():.3g}); use (a + a.T)/2 if that is rounding")
+    a = 0.5 * (a + a.T)
+    moments = np.linalg.eigvalsh(a)
+    if moments[0] < -1e-12 * size:
+        raise MechanismError(f"{where}: inertia has the negative principal moment {moments[0]:.3g} kg m^2; all must be >= 0")
+    if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):
+        raise MechanismError(
+            f"{where}: principal moments {moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg m^2 belong to no body "
+            "(the two smaller must add up to at least the largest); is the inertia about the com, and complete?"
+        )
+    return a

@@ -1,0 +1,133 @@
+"""Model: a compiled mechanism.  Immutable; any number of simulations can share it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import StateError
+from .kernels.layout import Tree, Work, make_work
+from .mechanism import Body
+from .pose import Pose
+
+if TYPE_CHECKING:
+    from .state import State
+
+Coordinates = ArrayLike | Mapping[str, ArrayLike] | None
+
+
+@dataclass(frozen=True, repr=False)
+class Model:
+    """Arrays of a mechanism, in tree order.  Made by `Mechanism.compile()`."""
+
+    name: str
+    tree: Tree  #: what the kernels read, each field described in leastaction.kernels.layout
+    bodies: tuple[Body, ...]  #: the moving bodies, parents first; row i of the kernels is bodies[i - 1]
+    nq: int  #: number of coordinates
+    nv: int  #: number of degrees of freedom
+    frames: Mapping[str, tuple[int, Pose]]  #: name of body or frame -> kernel row, pose in that row's frame
+    fixed_potential: float  #: potential energy of bodies fixed to the world, J
+    keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        return tuple(b.name for b in self.bodies)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        return tuple(b.joint_name for b in self.bodies)
+
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        return self.tree.gravity
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """One name per entry of q, for plots and messages."""
+        return [_entry_name(b, c) for b in self.bodies for c in b.joint.coordinates]
+
+    def q_slice(self, joint_name: str) -> slice:
+        """Where the coordinates of a joint stand in q."""
+        i = self._joint_row(joint_name)
+        start = int(self.tree.link[i, 2])
+        return slice(start, start + self.bodies[i - 1].joint.nq)
+
+    def v_slice(self, joint_name: str) -> slice:
+        """Where the velocities of a joint stand in v, p and tau."""
+        i = self._joint_row(joint_name)
+        start = int(self.tree.link[i, 3])
+        return slice(start, start + self.bodies[i - 1].joint.nv)
+
+    def neutral(self) -> NDArray[np.float64]:
+        """Coordinates with every joint in its zero position."""
+        return np.concatenate([b.joint.neutral() for b in self.bodies])
+
+    def coordinates(self, q: Coordinates = None) -> NDArray[np.float64]:
+        """q as a checked array: from an array, from {joint: values}, or neutral."""
+        return self._fill(q, self.neutral(), self.q_slice, "q", quaternions=True)
+
+    def velocities(self, v: Coordinates = None, what: str = "v") -> NDArray[np.float64]:
+        """v (or tau, p) as a checked array: from an array, from {joint: values}, or zero."""
+        return self._fill(v, np.zeros(self.nv), self.v_slice, what, quaternions=False)
+
+    def state(self, q: Coordinates = None, v: Coordinates = None, *, p: Coordinates = None, t: float = 0.0) -> State:
+        """State at time t.  Arrays or {joint: values}; joints left out are neutral and at rest.  Give v or p."""
+        from .state import make_state
+
+        return make_state(self, q, v, p, t)
+
+    def make_work(self) -> Work:
+        work = make_work(len(self.bodies), self.nq, self.nv)
+        work.row[0, 12:15] = self.gravity
+        return work
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}>"
+
+    def _joint_row(self, joint_name: str) -> int:
+        try:
+            return self.joint_names.index(joint_name) + 1
+        except ValueError:
+            known = ", ".join(repr(k) for k in self.joint_names[:8]) + (", ..." if len(self.joint_names) > 8 else "")
+            raise StateError(f"there is no joint {joint_name!r} that moves; joints are {known}") from None
+
+    def _fill(self, value: Coordinates, base, where, what: str, quaternions: bool) -> NDArray[np.float64]:
+        if value is None:
+            return base
+        if isinstance(value, Mapping):
+            for joint, numbers in value.items():
+                part = base[where(joint)]
+                given = np.asarray(numbers, dtype=float)
+                if given.shape not in ((), part.shape) or (given.shape == () and part.size != 1):
+                    raise StateError(f"{what}[{joint!r}] = {numbers!r} has shape {given.shape}; joint {joint!r} needs {part.size} number(s)")
+                part[:] = given
+            result = base
+        else:
+            result = np.array(value, dtype=float)
+            if result.ndim == 0 and base.size == 1:
+                result = result.reshape(1)
+            if result.shape != base.shape:
+                raise StateError(f"{what} has shape {result.shape}; this model needs {base.shape}, one entry per " + ("coordinate" if quaternions else "degree of freedom"))
+        if not np.all(np.isfinite(result)):
+            j = int(np.flatnonzero(~np.isfinite(result))[0])
+            raise StateError(f"{what}[{j}] = {result[j]} is not finite")
+        if quaternions:
+            self._normalise_quaternions(result)
+        return result
+
+    def _normalise_quaternions(self, q: NDArray[np.float64]) -> None:
+        for body in self.bodies:
+            if body.joint.nq > body.joint.nv:
+                part = q[self.q_slice(body.joint_name)][-4:]
+                length = float(np.linalg.norm(part))
+                if abs(length - 1.0) > 1e-6:
+                    raise StateError(f"q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1")
+                part /= length
+
+
+def _entry_name(body: Body, coordinate: str) -> str:
+    return body.joint_name if body.joint.nq == 1 else f"{body.joint_name}.{coordinate}"

@@ -1,0 +1,122 @@
+"""Pose: a rigid placement given the way people write it down."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import MechanismError
+
+
+class Pose:
+    """Rotation and position of a frame in its parent.
+
+    Give the rotation in at most one way: `rpy` (roll, pitch, yaw about fixed x, y, z, radians: R = Rz Ry Rx),
+    `quaternion` (w, x, y, z) or `rotation` (3x3 matrix).
+
+    >>> Pose(xyz=(0, 0, -1)).p
+    array([ 0.,  0., -1.])
+    """
+
+    def __init__(
+        self,
+        xyz: ArrayLike = (0.0, 0.0, 0.0),
+        rpy: ArrayLike | None = None,
+        quaternion: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ):
+        given = [n for n, x in (("rpy", rpy), ("quaternion", quaternion), ("rotation", rotation)) if x is not None]
+        if len(given) > 1:
+            raise MechanismError(f"Pose got its rotation twice, as {' and '.join(given)}; give one of them")
+        self.p: NDArray[np.float64] = _numbers(xyz, (3,), "Pose xyz")
+        self.R: NDArray[np.float64] = np.eye(3)
+        if rpy is not None:
+            self.R = _from_rpy(_numbers(rpy, (3,), "Pose rpy"))
+        elif quaternion is not None:
+            self.R = rotation_of_quaternion(_numbers(quaternion, (4,), "Pose quaternion"))
+        elif rotation is not None:
+            self.R = _checked_rotation(_numbers(rotation, (3, 3), "Pose rotation"))
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """Pose of `other`'s frame in the frame this pose is given in."""
+        return _make(self.R @ other.R, self.p + self.R @ other.p)
+
+    def inverse(self) -> Pose:
+        return _make(self.R.T, -self.R.T @ self.p)
+
+    def __repr__(self) -> str:
+        xyz = ", ".join(f"{x:g}" for x in self.p)
+        if np.array_equal(self.R, np.eye(3)):
+            return f"Pose(xyz=({xyz}))"
+        quaternion = ", ".join(f"{x:.6g}" for x in quaternion_of_rotation(self.R))
+        return f"Pose(xyz=({xyz}), quaternion=({quaternion}))"
+
+
+def _make(R: NDArray[np.float64], p: NDArray[np.float64]) -> Pose:
+    pose = Pose.__new__(Pose)
+    pose.R, pose.p = R, p
+    return pose
+
+
+def _numbers(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    try:
+        a = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what} = {value!r} is not an array of numbers of shape {shape}") from None
+    if a.shape != shape:
+        raise MechanismError(f"{what} = {value!r} has shape {a.shape}; it needs shape {shape}")
+    if not np.all(np.isfinite(a)):
+        raise MechanismError(f"{what} = {value!r} contains a number that is not finite")
+    return a
+
+
+def _from_rpy(rpy: NDArray[np.float64]) -> NDArray[np.float64]:
+    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def rotation_of_quaternion(quaternion: ArrayLike) -> NDArray[np.float64]:
+    """Rotation matrix of a quaternion (w, x, y, z), which need not be normalised."""
+    q = np.asarray(quaternion, dtype=float)
+    length = np.linalg.norm(q)
+    if length < 1e-12:
+        raise MechanismError(f"quaternion {quaternion!r} has length {length:.3g}; give a unit quaternion (w, x, y, z)")
+    w, x, y, z = q / length
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_of_rotation(R: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit quaternion (w, x, y, z), w >= 0, of a rotation matrix."""
+    # the largest of the four squared components is computed by a square root, the others by division
+    squares = np.array([1 + R[0, 0] + R[1, 1] + R[2, 2], 1 + R[0, 0] - R[1, 1] - R[2, 2],
+                        1 - R[0, 0] + R[1, 1] - R[2, 2], 1 - R[0, 0] - R[1, 1] + R[2, 2]])  # fmt: skip
+    largest = int(np.argmax(squares))
+    a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    d, e, f = R[1, 0] + R[0, 1], R[0, 2] + R[2, 0], R[2, 1] + R[1, 2]
+    s = squares[largest]
+    q = np.array([[s, a, b, c], [a, s, d, e], [b, d, s, f], [c, e, f, s]][largest])
+    q /= np.linalg.norm(q)
+    return q if q[0] >= 0 else -q
+
+
+def _checked_rotation(R: NDArray[np.float64]) -> NDArray[np.float64]:
+    defect = float(np.abs(R @ R.T - np.eye(3)).max())
+    if defect > 1e-6 or np.linalg.det(R) < 0:
+        raise MechanismError(
+            f"Pose rotation is not a rotation matrix (R R' differs from the identity by {defect:.2g}, "
+            f"determinant {np.linalg.det(R):.3g}); give an orthonormal right-handed matrix"
+        )
+    u, _, vt = np.linalg.svd(R)  # removes rounding of typed-in matrices
+    return u @ vt

@@ -1,0 +1,44 @@
+"""Progress bar on long runs, and a word while kernels compile.  Silent in pipes."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_SHOW_AFTER = 1.0  # seconds
+_WIDTH = 30
+
+
+class Progress:
+    """`with Progress(total, dt, wanted) as bar: bar.update(done)`; draws only on a terminal unless `wanted` is True."""
+
+    def __init__(self, total: int, dt: float, wanted: bool | None):
+        self.total, self.dt = total, dt
+        self.enabled = sys.stderr.isatty() if wanted is None else wanted
+        self.began = time.perf_counter()
+        self.drawn = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def update(self, done: int) -> None:
+        elapsed = time.perf_counter() - self.began
+        if not self.enabled or elapsed < _SHOW_AFTER or done == 0:
+            return
+        fraction = done / self.total
+        filled = int(_WIDTH * fraction)
+        left = elapsed / fraction - elapsed
+        print(
+            f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {100 * fraction:5.1f} %  t = {done * self.dt:.4g} s  {left:.0f} s left ",
+            end="", file=sys.stderr, flush=True,
+        )  # fmt: skip
+        self.drawn = True
+
+    def __exit__(self, *_) -> None:
+        if self.drawn:
+            print("\r" + " " * (_WIDTH + 50) + "\r", end="", file=sys.stderr, flush=True)
+
+
+def announce_compilation() -> None:
+    """Said once, before the first compilation from source."""
+    print("leastaction: compiling kernels (once per installation, about 15 s) ...", file=sys.stderr, flush=True)

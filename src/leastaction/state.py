@@ -1,0 +1,58 @@
+"""State: time, coordinates and momenta of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import StateError
+from .model import Coordinates, Model
+
+
+@dataclass(frozen=True, repr=False)
+class State:
+    """t (s), coordinates q, momenta p = M(q) v.  `state["joint"]` gives the coordinates of one joint."""
+
+    model: Model
+    t: float
+    q: NDArray[np.float64]
+    p: NDArray[np.float64]
+
+    @property
+    def v(self) -> NDArray[np.float64]:
+        """Velocities M(q)^-1 p."""
+        if not np.any(self.p):
+            return np.zeros(self.model.nv)
+        from . import dynamics
+
+        return dynamics.velocity(self.model, self.q, self.p)
+
+    @property
+    def energy(self) -> float:
+        from . import dynamics
+
+        return dynamics.energy(self.model, self.q, self.v)
+
+    def __getitem__(self, joint_name: str) -> NDArray[np.float64]:
+        return self.q[self.model.q_slice(joint_name)]
+
+    def __repr__(self) -> str:
+        return f"<State of {self.model.name!r} at t = {self.t:g} s>"
+
+
+def make_state(model: Model, q: Coordinates, v: Coordinates, p: Coordinates, t: float) -> State:
+    if v is not None and p is not None:
+        raise StateError("give the velocities v or the momenta p, not both")
+    if not np.isfinite(t):
+        raise StateError(f"t = {t!r} is not finite")
+    coordinates = model.coordinates(q)
+    if p is not None:
+        return State(model, float(t), coordinates, model.velocities(p, "p"))
+    velocities = model.velocities(v)
+    if not np.any(velocities):
+        return State(model, float(t), coordinates, np.zeros(model.nv))
+    from . import dynamics
+
+    return State(model, float(t), coordinates, dynamics.momentum(model, coordinates, velocities))

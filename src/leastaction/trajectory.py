@@ -1,0 +1,105 @@
+"""Trajectory: what a simulation recorded, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import dynamics
+from .integrators.base import Integrator
+from .model import Model
+from .state import State
+
+Array = NDArray[np.float64]
+
+
+@dataclass(repr=False)
+class Trajectory:
+    """Recorded nodes of a simulation, time first.  v, p, energy and momentum are computed when first asked for."""
+
+    model: Model
+    integrator: Integrator
+    dt: float  #: step, s
+    t: Array  #: (T,) times, s
+    q: Array  #: (T, nq) coordinates
+    recorded: Array  #: (T, nv) what the integrator keeps beside q; see `Integrator.recording`
+    iterations: NDArray[np.int64]  #: (steps,) residual evaluations (or force evaluations) of every step
+    elapsed: float = 0.0  #: wall time of the simulation without compilation, s
+    converged: bool = True  #: False if it stopped early
+    message: str = "finished"  #: why it stopped
+
+    @cached_property
+    def _evaluated(self) -> tuple[Array, Array, Array, Array]:
+        what, half_step = self.integrator.recording(self.dt)
+        return dynamics.evaluate_recording(self.model, what, half_step, self.q, self.recorded)
+
+    @property
+    def v(self) -> Array:
+        """(T, nv) velocities M(q)^-1 p."""
+        return self._evaluated[0]
+
+    @property
+    def p(self) -> Array:
+        """(T, nv) momenta."""
+        return self._evaluated[1]
+
+    @property
+    def kinetic(self) -> Array:
+        """(T,) kinetic energy, J."""
+        return self._evaluated[2][:, 0]
+
+    @property
+    def potential(self) -> Array:
+        """(T,) gravitational and spring energy, J."""
+        return self._evaluated[2][:, 1] + self._evaluated[2][:, 2] + self.model.fixed_potential
+
+    @property
+    def energy(self) -> Array:
+        """(T,) total energy H(q, p), J.  Work of wrenches, dampers and inputs is not subtracted."""
+        return self.kinetic + self.potential
+
+    @property
+    def momentum(self) -> Array:
+        """(T, 6) momentum of everything about the world origin: angular (kg m^2/s), linear (kg m/s), world axes."""
+        return self._evaluated[3]
+
+    @property
+    def constraint_error(self) -> Array:
+        """(T,) largest violation of a constraint, m or rad; a tree has none."""
+        return np.zeros(len(self.t))
+
+    @property
+    def steps(self) -> int:
+        return len(self.iterations)
+
+    def state(self, k: int = -1) -> State:
+        """State at recorded node k, the last one by default."""
+        return State(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy())
+
+    def __getitem__(self, joint_name: str) -> Array:
+        """(T, ...) coordinates of one joint."""
+        return self.q[:, self.model.q_slice(joint_name)]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return f"<Trajectory of {self.model.name!r}: {self.steps} steps of {self.dt:g} s, {len(self)} recorded, {self.message}>"
+
+    def __str__(self) -> str:
+        energy = self.energy
+        rows = [
+            ("model", f"{self.model.name}, {len(self.model.bodies)} moving bodies, {self.model.nv} degrees of freedom"),
+            ("integrator", repr(self.integrator)),
+            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s"),
+            ("result", self.message),
+        ]
+        if self.steps:
+            rows.append(("evaluations", f"{self.iterations.mean():.2f} per step, at most {self.iterations.max()}"))
+            rows.append(("wall time", f"{self.elapsed:.3g} s, {1e6 * self.elapsed / self.steps:.3g} us per step"))
+        rows.append(("energy", f"{energy[0]:.6g} J at the start, within {energy.min() - energy[0]:+.3g} / {energy.max() - energy[0]:+.3g} J of it"))
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
