@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import StateError
-from .kernels.layout import Tree, Work, make_work
+from .joints import Revolute
+from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body
 from .pose import Pose
 
@@ -53,13 +54,13 @@ class Model:
     def q_slice(self, joint_name: str) -> slice:
         """Where the coordinates of a joint stand in q."""
         i = self._joint_row(joint_name)
-        start = int(self.tree.link[i, 2])
+        start = int(self.tree.link[i, QI])
         return slice(start, start + self.bodies[i - 1].joint.nq)
 
     def v_slice(self, joint_name: str) -> slice:
         """Where the velocities of a joint stand in v, p and tau."""
         i = self._joint_row(joint_name)
-        start = int(self.tree.link[i, 3])
+        start = int(self.tree.link[i, VI])
         return slice(start, start + self.bodies[i - 1].joint.nv)
 
     def neutral(self) -> NDArray[np.float64]:
@@ -82,8 +83,14 @@ class Model:
 
     def make_work(self) -> Work:
         work = make_work(len(self.bodies), self.nq, self.nv)
-        work.row[0, 12:15] = self.gravity
+        work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
+        for i, body in enumerate(self.bodies, start=1):
+            if isinstance(body.joint, Revolute):  # constant, so no kernel writes it
+                work.S0[self.tree.link[i, VI], 2] = work.S1[self.tree.link[i, VI], 2] = 1.0
         return work
+
+    def make_middle(self) -> Middle:
+        return make_middle(len(self.bodies), self.nv, self.gravity)
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}>"

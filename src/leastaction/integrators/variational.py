@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import StateError
-from ..kernels import evaluate
+from ..kernels import evaluate, layout
 from ..kernels import variational as kernels
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
@@ -13,20 +13,41 @@ from ..state import State
 from .base import Advance, Integrator
 
 
+QUADRATURES = ("trapezoid", "midpoint")
+SOLVERS = {"newton": layout.NEWTON, "riqn": layout.RIQN, "broyden": layout.BROYDEN, "dense-newton": layout.DENSE}
+GUESSES = {"ig1": layout.IG1, "ig2": layout.IG2, "ig3": layout.IG3, "extrapolate": layout.EXTRAPOLATE}
+
+
 class Variational(Integrator):
     """Discretises the action: bounded energy, exact momentum, O(n) per step, order 2.
 
-    retraction  "cayley" or "exp": how a rigid displacement becomes a velocity
-    tol         largest residual relative to the momenta of the step
+    retraction  "exp" or "cayley": how a rigid displacement becomes a velocity
+    quadrature  "trapezoid": potentials at both ends of the step; "midpoint": half way, stable at any step size
+    solver      "newton": exact, O(n), safeguarded; to compare with: "riqn", "broyden", "dense-newton"
+    guess       "extrapolate" the last increments; Lee et al.: "ig1" (no motion), "ig2" (last increment), "ig3" (acceleration)
+    tol         largest residual relative to the largest momentum of the step
     """
 
     order = 2
     symplectic = True
 
-    def __init__(self, retraction: str = "cayley", tol: float = 1e-10, max_evaluations: int = 50):
+    def __init__(
+        self,
+        retraction: str = "exp",
+        solver: str = "newton",
+        guess: str = "extrapolate",
+        quadrature: str = "trapezoid",
+        tol: float = 1e-10,
+        max_evaluations: int = 50,
+    ):
         self.retraction = _choice(retraction, RETRACTIONS, "retraction")
-        if not tol > 0.0:
-            raise StateError(f"tol = {tol!r}; it needs a positive number, for example 1e-10")
+        self.solver = _choice(solver, SOLVERS, "solver")
+        self.guess = _choice(guess, GUESSES, "guess")
+        self.quadrature = _choice(quadrature, QUADRATURES, "quadrature")
+        if not 0.0 < tol < 1.0:
+            raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example 1e-10")
+        if max_evaluations < 2:
+            raise StateError(f"max_evaluations = {max_evaluations!r}; it needs at least 2")
         self.tol = float(tol)
         self.max_evaluations = int(max_evaluations)
 
@@ -34,7 +55,7 @@ class Variational(Integrator):
         return _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return evaluate.KICKED_MOMENTUM, 0.5 * dt
+        return evaluate.KICKED_MOMENTUM, 0.5 * dt if self.quadrature == "trapezoid" else 0.0
 
 
 class _Stepper:
@@ -44,9 +65,14 @@ class _Stepper:
         self.work.q[:] = state.q
         self.work.target[:] = state.p
         self.work.d[:] = dt * state.v
-        self.memory = np.zeros(kernels.MEMORY)
-        self.memory[kernels.RATE] = kernels.ALWAYS_NEW
-        self.memory[kernels.TIME] = state.t
+        self.middle = model.make_middle() if integrator.quadrature == "midpoint" else None
+        self.comparison = None
+        if integrator.solver != "newton" or integrator.guess == "ig3":
+            solver = SOLVERS[integrator.solver]
+            self.comparison = layout.make_comparison(solver, len(model.bodies), model.nv, integrator.max_evaluations)
+        self.memory = np.zeros(layout.MEMORY)
+        self.memory[layout.RATE] = layout.ALWAYS_NEW
+        self.memory[layout.TIME] = state.t
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target
@@ -54,10 +80,44 @@ class _Stepper:
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
         i = self.integrator
         made, status = kernels.run(
-            self.model.tree, self.work, self.memory, self.dt, steps, tau, i.tol, RETRACTIONS[i.retraction], kernels.EXTRAPOLATE,
-            i.max_evaluations, stride, out_q, out_momentum, evaluations,
+            self.model.tree, self.work, self.middle, self.comparison, self.memory, self.dt, steps, tau, i.tol,
+            RETRACTIONS[i.retraction], GUESSES[i.guess], i.max_evaluations, stride, out_q, out_momentum, evaluations,
         )  # fmt: skip
-        return Advance(made, "" if status == kernels.CONVERGED else "not solved", float(self.memory[kernels.LAST_RESIDUAL]))
+        residual = float(self.memory[layout.LAST_RESIDUAL])
+        return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
+
+    def _explain(self, status: int, residual: float) -> str:
+        singular = self._massless_joint()
+        if singular:
+            return (
+                f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; "
+                "give the bodies it moves some inertia about its axis"
+            )
+        remedies = ["a smaller dt"]
+        if self.integrator.solver != "newton":
+            remedies.append('solver="newton"')
+        if self.integrator.quadrature == "trapezoid":
+            remedies.append('quadrature="midpoint" (stable at large steps)')
+        if status == kernels.NOT_FINITE:
+            return f"the residual became infinite or NaN with {self.integrator!r}; try {', '.join(remedies)}"
+        scale = float(self.memory[layout.SCALE])
+        remedies.append(f"a larger tol (now {self.integrator.tol:g})")
+        return (
+            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}) "
+            f"after {self.integrator.max_evaluations} evaluations at most; try {', '.join(remedies)}"
+        )
+
+    def _massless_joint(self) -> str | None:
+        """Name of a joint whose pivot vanished in the factorisation, if there is one."""
+        if self.integrator.solver != "newton" or self.integrator.quadrature != "trapezoid":
+            return None
+        pivots = self.work.factor[:, layout.DINV]
+        size = np.abs(self.work.factor[:, : layout.DINV]).max(axis=1)
+        bad = np.flatnonzero(~(np.abs(pivots) * size < 1e13))
+        if len(bad) == 0:
+            return None
+        first = self.model.tree.link[1:, layout.VI]
+        return self.model.joint_names[int(np.searchsorted(first, bad[0], side="right")) - 1]
 
 
 def _choice(value: str, known, what: str) -> str:

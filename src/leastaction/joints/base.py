@@ -12,13 +12,15 @@ a step, `d[v:]` their increment over the step (left-trivialised chart for ball a
                                                             computed without subtracting nearly equal numbers
     columns(param, i, q, k, d, v, f, S)                     S[v+j, :] = body twist at fraction f (0 or 1) per unit
                                                             rate of coordinate j (f = 0) or of increment j (f = 1)
-    mid_columns(param, i, q, k, d, v, S0, S1)               twist of the midpoint pose per unit variation of the
-                                                            start (S0) and of the increment (S1)
-    advance(q, k, d, v)                                     q <- q + d in place (on the group for ball and free joints)
+    mid_columns(param, i, q, k, d, v, S0, S1, S2)           twist of the midpoint pose per unit variation of the start
+                                                            (S0), of the increment (S1) and of the end (S2)
+    mid_curvature(..., E)                                   how S0 changes with the increment, contracted with a wrench
+    advance(q, k, d, v)                                     q <- q + d in place
     bias(param, i, q, k, qd, v)              a, l           (dS/dt) qd, only needed in continuous time
     spring(q, k, rest, d, v, f, stiffness, g)  energy       gradient added to g[v:], joint spring at fraction f (0, 1/2)
 
-`dispatch.py` is the only place that knows which joint is which.
+Joints whose coordinates are plain numbers need only pose, displacement, columns and, if S is not constant, bias and
+mid_curvature; `dispatch.py`, the only place that knows which joint is which, has defaults for the rest.
 """
 
 from __future__ import annotations

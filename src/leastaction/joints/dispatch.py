@@ -75,18 +75,19 @@ def columns(kind, param, i, q, k, d, v, f, S):
 
 
 @kernel
-def mid_columns(kind, param, i, q, k, d, v, nv, S0, S1):
-    """Twist of the midpoint pose per unit variation of the start (S0) and of the increment (S1)."""
+def mid_columns(kind, param, i, q, k, d, v, nv, S0, S1, S2):
+    """Twist of the midpoint pose per unit variation of the start (S0), of the increment (S1) and of the end (S2)."""
     if kind == SPHERICAL:
-        spherical.mid_columns(param, i, q, k, d, v, S0, S1)
+        spherical.mid_columns(param, i, q, k, d, v, S0, S1, S2)
     elif kind == FREE:
-        free.mid_columns(param, i, q, k, d, v, S0, S1)
+        free.mid_columns(param, i, q, k, d, v, S0, S1, S2)
     else:
         columns(kind, param, i, q, k, d, v, 0.5, S0)
         for j in range(v, v + nv):
             for a in range(6):
                 S0[j, a] *= 0.5
                 S1[j, a] = S0[j, a]
+                S2[j, a] = S0[j, a]
 
 
 @kernel
@@ -99,7 +100,7 @@ def mid_curvature(kind, q, k, d, v, S1, G, i, E):
     elif kind == SPHERICAL:
         spherical.mid_curvature(d, v, G, i, E)
     elif kind == FREE:
-        free.mid_curvature(q, k, d, v, S1, G, i, E)
+        free.mid_curvature(d, v, S1, G, i, E)
 
 
 @kernel
@@ -158,3 +159,16 @@ def spring(kind, q, k, rest, d, v, nv, f, stiffness, g):
         g[v + j] += stiffness[v + j] * stretch
         energy += 0.5 * stiffness[v + j] * stretch * stretch
     return energy
+
+
+@kernel
+def spring_curvature(kind, q, k, rest, d, v, nv, stiffness, S0, S1, E):
+    """E[j, l] += derivative of the midpoint spring force on the start of joint j in the increment l (see loads at midpoint)."""
+    if kind == SPHERICAL or kind == FREE:
+        offset = 3 if kind == FREE else 0
+        spherical.spring_curvature(q, k + offset, rest, d, v, nv, stiffness, S0, S1, E)
+        if kind == FREE:
+            free.translation_spring_curvature(q, k, rest, d, v, stiffness, S0, S1, E)
+    else:
+        for j in range(nv):
+            E[j, j] += 0.25 * stiffness[v + j]

@@ -9,7 +9,7 @@ from ..lie.algebra import axpy, cross, dot, matvec, quat_to_matrix, scale, sub, 
 from ..lie.jit import inlined
 from .base import Joint
 from .revolute import set_column
-from .spherical import cayley_quaternion, load_quaternion, mid_rotation_columns, quaternion_at, rotation_spring, tangent_columns
+from .spherical import cayley_quaternion, half_quaternion, load_quaternion, mid_rotation_columns, quaternion_at, rotation_spring, tangent_columns
 from .spherical import advance as advance_rotation
 from .spherical import mid_curvature as mid_rotation_curvature
 from .spherical import rate as rotation_rate
@@ -66,21 +66,25 @@ def rotate_translation_columns(R, v, factor, S):
 
 
 @inlined
-def mid_columns(param, i, q, k, d, v, S0, S1):
+def mid_columns(param, i, q, k, d, v, S0, S1, S2):
     # the midpoint is half the rotation and the mean position: translations are halved and seen in its axes
     columns(param, i, q, k, d, v, 0.0, S0)
     columns(param, i, q, k, d, v, 1.0, S1)
-    mid_rotation_columns(d, v, S0, S1)
-    w, u = load_quaternion(q, k + 3)
-    R0 = quat_to_matrix(w, u)
-    w, u = quaternion_at(q, k + 3, d, v, 0.5)
-    R = quat_to_matrix(w, u)
-    for j in range(3):
-        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
-        y = tmatvec(R, matvec(R0, e))
-        for r in range(3):
-            S0[v + 3 + j, 3 + r] = 0.5 * y[r]
-            S1[v + 3 + j, 3 + r] = 0.5 * y[r]
+    columns(param, i, q, k, d, v, 0.0, S2)
+    mid_rotation_columns(d, v, -1.0, S0)
+    mid_rotation_columns(d, v, 1.0, S1)
+    mid_rotation_columns(d, v, 1.0, S2)
+    w, u = cayley_quaternion(d, v)
+    w, u = half_quaternion(w, u)
+    half = quat_to_matrix(w, u)
+    rotate_translation_columns(half, v, 0.5, S0)
+    rotate_translation_columns(half, v, 0.5, S1)
+    rotate_translation_columns(transposed(half), v, 0.5, S2)
+
+
+@inlined
+def transposed(R):
+    return R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]
 
 
 @inlined
@@ -106,18 +110,35 @@ def spring(q, k, rest, d, v, f, stiffness, g):
 
 
 @inlined
-def mid_curvature(q, k, d, v, S1, G, i, E):
+def mid_curvature(d, v, S1, G, i, E):
     mid_rotation_curvature(d, v, G, i, E)
-    # S0_{3+j}.G = (R_k' R_mid g)_j / 2: the midpoint axes turn by the angular part of S1_l
-    w, u = load_quaternion(q, k + 3)
-    R0 = quat_to_matrix(w, u)
-    w, u = quaternion_at(q, k + 3, d, v, 0.5)
-    R = quat_to_matrix(w, u)
-    g = (G[i, 3], G[i, 4], G[i, 5])
+    translation_curvature(d, v, S1, (G[i, 3], G[i, 4], G[i, 5]), E)
+
+
+@inlined
+def translation_curvature(d, v, S1, g, E):
+    """S0_{3+j}.g = (H g)_j / 2, H the half rotation: the midpoint axes turn by the angular part of S1_l."""
+    w, u = cayley_quaternion(d, v)
+    w, u = half_quaternion(w, u)
+    half = quat_to_matrix(w, u)
     for l in range(3):
-        y = tmatvec(R0, matvec(R, cross((S1[v + l, 0], S1[v + l, 1], S1[v + l, 2]), g)))
+        y = matvec(half, cross((S1[v + l, 0], S1[v + l, 1], S1[v + l, 2]), g))
         for j in range(3):
             E[3 + j, l] += 0.5 * y[j]
+
+
+@inlined
+def translation_spring_curvature(q, k, rest, d, v, stiffness, S0, S1, E):
+    """Translational spring at the midpoint: force k R'(x - rest) changes by k (twist - turn x stretch)."""
+    R, position = pose(rest, 0, q, k, d, v, 0.5)
+    stretch = tmatvec(R, sub(position, (rest[k], rest[k + 1], rest[k + 2])))
+    for l in range(6):
+        turn = (S1[v + l, 0], S1[v + l, 1], S1[v + l, 2])
+        change = sub((S1[v + l, 3], S1[v + l, 4], S1[v + l, 5]), cross(turn, stretch))
+        for j in range(3, 6):
+            s = S0[v + j, 3] * change[0] + S0[v + j, 4] * change[1] + S0[v + j, 5] * change[2]
+            E[j, l] += stiffness[v + 3] * s
+    translation_curvature(d, v, S1, scale(stiffness[v + 3], stretch), E)
 
 
 @inlined

@@ -49,7 +49,3 @@ def set_column(S, j, axis, value):
         S[j, a] = 0.0
     S[j, axis] = value
 
-
-@inlined
-def advance(q, k, d, v):
-    q[k] += d[v]

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from ..lie.algebra import ZERO3, add, axpy, cross, dot, quat_mul, quat_to_matrix, scale
+from ..lie.algebra import ZERO3, axpy, cross, dot, quat_mul, quat_to_matrix, scale
 from ..lie.jit import inlined
-from ..lie.retraction_exp import half_angle_ratio
+from ..lie.retraction_exp import gammas, half_angle_ratio
 from .base import Joint
 from .revolute import set_column
 
@@ -92,29 +92,27 @@ def tangent_columns(d, v, S, row):
 def half_turn_vector(d, v):
     """n tan(angle/4) of the increment; the midpoint turns by (1 -+ c^)/2 times the variation of start and end."""
     w, u = cayley_quaternion(d, v)
-    wh, uh = half_quaternion(w, u)
-    return scale(1.0 / (1.0 + wh), uh)
+    return scale(1.0 / (1.0 + w), u)
 
 
 @inlined
-def mid_columns(param, i, q, k, d, v, S0, S1):
+def mid_columns(param, i, q, k, d, v, S0, S1, S2):
     columns(param, i, q, k, d, v, 0.0, S0)
     columns(param, i, q, k, d, v, 1.0, S1)
-    mid_rotation_columns(d, v, S0, S1)
+    columns(param, i, q, k, d, v, 0.0, S2)
+    mid_rotation_columns(d, v, -1.0, S0)
+    mid_rotation_columns(d, v, 1.0, S1)
+    mid_rotation_columns(d, v, 1.0, S2)
 
 
 @inlined
-def mid_rotation_columns(d, v, S0, S1):
-    """Replace the angular parts of start and end columns by what they do to the midpoint: (1 -+ c^)/2."""
+def mid_rotation_columns(d, v, sign, S):
+    """Angular parts of start (sign -1) or end (sign +1) columns -> what they do to the midpoint: (1 +- c^)/2."""
     c = half_turn_vector(d, v)
-    for j in range(3):
-        a0 = (S0[v + j, 0], S0[v + j, 1], S0[v + j, 2])
-        a1 = (S1[v + j, 0], S1[v + j, 1], S1[v + j, 2])
-        b0 = axpy(-1.0, cross(c, a0), a0)
-        b1 = add(a1, cross(c, a1))
-        for r in range(3):
-            S0[v + j, r] = 0.5 * b0[r]
-            S1[v + j, r] = 0.5 * b1[r]
+    for j in range(v, v + 3):
+        a = (S[j, 0], S[j, 1], S[j, 2])
+        b = axpy(sign, cross(c, a), a)
+        S[j, 0], S[j, 1], S[j, 2] = 0.5 * b[0], 0.5 * b[1], 0.5 * b[2]
 
 
 @inlined
@@ -152,18 +150,22 @@ def spring(q, k, rest, d, v, f, stiffness, g):
 
 
 @inlined
-def mid_curvature(d, v, G, i, E):
-    """S0'g = (g + c x g)/2 with c = n tan(angle/4) = kappa(|d|^2) d."""
+def half_turn_derivative(d, v, l, g):
+    """(dc/dd_l) x g with c = n tan(angle/4) = kappa(|d|^2) d."""
     x = (d[v], d[v + 1], d[v + 2])
     r = math.sqrt(4.0 + dot(x, x))
-    a = math.sqrt(2.0 + 4.0 / r)
-    kappa = 1.0 / (r * a + r + 2.0)
-    slope = -kappa * kappa * (a + 1.0 - 2.0 / (r * a)) / r  # 2 d kappa / d |d|^2
+    kappa = 1.0 / (r + 2.0)
+    slope = -kappa * kappa / r  # 2 d kappa / d |d|^2
+    e = (1.0 if l == 0 else 0.0, 1.0 if l == 1 else 0.0, 1.0 if l == 2 else 0.0)
+    return axpy(slope * d[v + l], cross(x, g), scale(kappa, cross(e, g)))
+
+
+@inlined
+def mid_curvature(d, v, G, i, E):
+    """S0'g = (g + c x g)/2"""
     g = (G[i, 0], G[i, 1], G[i, 2])
-    xg = cross(x, g)
     for l in range(3):
-        e = (1.0 if l == 0 else 0.0, 1.0 if l == 1 else 0.0, 1.0 if l == 2 else 0.0)
-        y = axpy(slope * x[l], xg, scale(kappa, cross(e, g)))
+        y = half_turn_derivative(d, v, l, g)
         for j in range(3):
             E[j, l] += 0.5 * y[j]
 
@@ -179,3 +181,22 @@ def rate(q, k, qd, v, out):
 def normalise(q, k):
     w, u = load_quaternion(q, k)
     store_normalised(q, k, w, u)
+
+
+@inlined
+def spring_curvature(q, k, rest, d, v, nv, stiffness, S0, S1, E):
+    """Rotational spring at the midpoint: derivative of its force k log(rest^-1 q) and of the map S0 it acts through."""
+    w, u = quaternion_at(q, k, d, v, 0.5)
+    wr, ur = load_quaternion(rest, k)
+    w, u = quat_mul(wr, scale(-1.0, ur), w, u)
+    phi = scale(half_angle_ratio(w, u), u)
+    gam, _ = gammas(dot(phi, phi))
+    force = scale(stiffness[v], phi)
+    for l in range(nv):
+        turn = (S1[v + l, 0], S1[v + l, 1], S1[v + l, 2])
+        y = cross(phi, turn)
+        z = cross(phi, y)
+        change = scale(stiffness[v], (turn[0] + 0.5 * y[0] + gam * z[0], turn[1] + 0.5 * y[1] + gam * z[1], turn[2] + 0.5 * y[2] + gam * z[2]))
+        bend = half_turn_derivative(d, v, l, force) if l < 3 else ZERO3
+        for j in range(3):
+            E[j, l] += S0[v + j, 0] * change[0] + S0[v + j, 1] * change[1] + S0[v + j, 2] * change[2] + 0.5 * bend[j]

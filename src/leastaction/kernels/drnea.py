@@ -7,10 +7,10 @@ leave with them.
 from ..joints import dispatch
 from ..joints.dispatch import FREE, REVOLUTE, SPHERICAL
 from ..lie import retractions
-from ..lie.algebra import add, axpy, cross, load3, load9, matmul, matvec, quat_mul, quat_rotate_minus, quat_to_matrix, scale, store3, store9, sub, tmatvec  # fmt: skip
+from ..lie.algebra import add, cross, load3, load9, matmul, matvec, quat_mul, quat_rotate_minus, quat_to_matrix, scale, store3, store9, sub, tmatvec  # fmt: skip
 from ..lie.jit import inlined, kernel
 from ..lie.trig import half_sincos, sincos
-from .layout import DT, DU, DW, GRAVITY, KIND, NV, PARENT, PLACE_P, PLACE_R, QI, VI, F, P, R, X
+from .layout import DT, DU, DW, GRAVITY, KIND, MU, NV, PARENT, PLACE_P, PLACE_R, QI, VI, F, P, R, X
 from .loads import add_wrenches, gravity_wrench
 from .spatial import body_momentum, column_dot, pass_to_parent
 
@@ -33,12 +33,20 @@ def joint_pose(m, w, i, f):
     return matmul(placed, Rj), add(origin, matvec(placed, pj))
 
 
+@inlined
+def arriving_momentum(body, row, i, h):
+    """mu'(x) = mu(x) + (ad_x' G x)/h, since dtau^-1_{-x} = dtau^-1_x + ad_x for every retraction here."""
+    phi, rho = load3(row, i, X), load3(row, i, X + 3)
+    a, l = body_momentum(body, i, scale(1.0 / h, phi), scale(1.0 / h, rho))
+    return sub(load3(row, i, MU), add(cross(phi, a), cross(rho, l))), sub(load3(row, i, MU + 3), cross(phi, l))
+
+
 @kernel
-def set_node(m, w, h, kick, arriving, retraction, out):
+def set_node(m, w, h, kick, arriving, out):
     """Poses and loads at the configuration q, and the joint momenta they give.
 
     out_i = S_i' F_i,  F_i = [momentum arriving from the step just made] + kick * (gravity and wrenches) + children
-    Reads q, X (if arriving); writes R, P, GRAVITY, S0, F, out.
+    Reads q, X and MU (if arriving); writes R, P, GRAVITY, S0, F, out.
     """
     row, body, link = w.row, m.body, m.link
     n = link.shape[0]
@@ -57,10 +65,8 @@ def set_node(m, w, h, kick, arriving, retraction, out):
         a, l = gravity_wrench(body, i, g)
         a, l = scale(kick, a), scale(kick, l)
         if arriving:
-            phi, rho = load3(row, i, X), load3(row, i, X + 3)
-            ga, gl = body_momentum(body, i, phi, rho)
-            ga, gl = retractions.cotangent(retraction, scale(-1.0, phi), scale(-1.0, rho), ga, gl)
-            a, l = axpy(1.0 / h, ga, a), axpy(1.0 / h, gl, l)
+            ma, ml = arriving_momentum(body, row, i, h)
+            a, l = add(a, ma), add(l, ml)
         store3(row, i, F, a)
         store3(row, i, F + 3, l)
     add_wrenches(m, w, kick)
@@ -105,7 +111,7 @@ def residual(m, w, h, retraction):
     """Discrete Euler-Lagrange residual of the increment d; returns its largest entry.
 
     r_i = S_i(q^k)' F_i - target_i,   F_i = mu_i + sum over children of Ad' F_c
-    Reads d, target and the node (R, P, S0).  Writes D, X, F, r.
+    Reads d, target and the node (R, P, S0).  Writes D, X, MU, F, r.
     """
     row, body, link = w.row, m.body, m.link
     n = link.shape[0]
@@ -119,6 +125,8 @@ def residual(m, w, h, retraction):
         store3(row, i, X + 3, rho)
         a, l = body_momentum(body, i, scale(1.0 / h, phi), scale(1.0 / h, rho))
         a, l = retractions.cotangent(retraction, phi, rho, a, l)
+        store3(row, i, MU, a)
+        store3(row, i, MU + 3, l)
         store3(row, i, F, a)
         store3(row, i, F + 3, l)
     project(m, w, w.r)

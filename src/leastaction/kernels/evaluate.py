@@ -20,11 +20,16 @@ def place(m, w, q, forces):
     """Node at q; `forces` = generalised gravity, wrench and spring forces there."""
     for j in range(w.q.shape[0]):
         w.q[j] = q[j]
-    set_node(m, w, 1.0, 1.0, False, 0, forces)
+    set_node(m, w, 1.0, 1.0, False, forces)
     if m.has_springs:
         spring_gradient(m, w.q, w.d, 0.0, w.load)
         for j in range(forces.shape[0]):
             forces[j] -= w.load[j]
+
+
+@entry
+def place_entry(m, w, q, forces):
+    place(m, w, q, forces)
 
 
 @entry

@@ -40,7 +40,8 @@ DT = _i(19)  # 3  translation, m
 X = _i(22)  # 6  its retraction coordinates (phi, rho)
 F = _i(28)  # 6  wrench or momentum passed towards the root (angular, linear)
 ETA = _i(34)  # 6  twist or variation passed towards the leaves
-ROW_COLUMNS = _i(40)
+MU = _i(40)  # 6  momentum of the body at the start of the step, body axes
+ROW_COLUMNS = _i(46)
 
 # columns of Work.factor, one row per degree of freedom:  u = A s+, w = A' s, 1/d
 U, W, DINV = _i(0), _i(6), _i(12)
@@ -50,6 +51,18 @@ FACTOR_COLUMNS = _i(13)
 L_R, L_P, L_R1, L_P1 = _i(0), _i(9), _i(12), _i(21)  # X at the start and at the end of the step
 LINEAR_COLUMNS = _i(24)
 AA, AL, LA, LL = _i(0), _i(9), _i(18), _i(27)  # 3x3 blocks of Work.art
+
+
+# what a simulation remembers between calls of the time loop
+STARTED, RATE, HISTORY, TIME, SCALE, LAST_RESIDUAL = range(6)
+MEMORY = 6
+ALWAYS_NEW = 1e300  # as memory[RATE]: the factorisation at hand is of no use
+
+# guesses of the increment: zero, the last one (explicit Euler), semi-implicit Euler, polynomial extrapolation
+IG1, IG2, IG3, EXTRAPOLATE = range(4)
+
+# solvers of kernels/comparison.py
+NEWTON, RIQN, BROYDEN, DENSE = range(4)
 
 
 class Tree(NamedTuple):
@@ -77,7 +90,8 @@ class Work(NamedTuple):
     d: NDArray[np.float64]  # (nv,) increment over the step: the unknown
     d_old: NDArray[np.float64]  # (nv,) increment before the last correction
     r: NDArray[np.float64]  # (nv,) residual, kg m/s or kg m^2/s
-    z: NDArray[np.float64]  # (nv,) correction
+    z: NDArray[np.float64]  # (nv,) solution of the last linear system
+    step: NDArray[np.float64]  # (nv,) correction being tried
     target: NDArray[np.float64]  # (nv,) momentum the step has to start with, half kick included
     load: NDArray[np.float64]  # (nv,) scratch for joint-space forces
     history: NDArray[np.float64]  # (4, nv) increments of the last steps, newest first
@@ -94,10 +108,70 @@ def make_work(n: int, nq: int, nv: int) -> Work:
         return np.zeros(shape)
 
     work = Work(
-        row=zeros(n + 1, ROW_COLUMNS), q=zeros(nq), d=zeros(nv), d_old=zeros(nv), r=zeros(nv), z=zeros(nv),
+        row=zeros(n + 1, ROW_COLUMNS), q=zeros(nq), d=zeros(nv), d_old=zeros(nv), r=zeros(nv), z=zeros(nv), step=zeros(nv),
         target=zeros(nv), load=zeros(nv), history=zeros(4, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
         factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
     )  # fmt: skip
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
     return work
+
+
+class Middle(NamedTuple):
+    """Memory of the midpoint quadrature (kernels/midpoint.py)."""
+
+    row: NDArray[np.float64]  # (n+1, 15) pose in the parent, gravity, columns R, P, GRAVITY as in Work.row
+    wrench: NDArray[np.float64]  # (n+1, 6) wrench on the body and everything beyond it
+    world: NDArray[np.float64]  # (n+1, 9) rotation in the world
+    S0: NDArray[np.float64]  # (nv, 6) midpoint twist per variation of the start
+    S1: NDArray[np.float64]  # (nv, 6) ... of the increment
+    S2: NDArray[np.float64]  # (nv, 6) ... of the end
+    start: NDArray[np.float64]  # (nv,) midpoint forces on the start of the step
+    end: NDArray[np.float64]  # (nv,) on its end
+    A: NDArray[np.float64]  # (n+1, 12, 12) articulated blocks
+    U: NDArray[np.float64]  # (nv, 12)
+    W: NDArray[np.float64]  # (nv, 12)
+    B: NDArray[np.float64]  # (nv, 6) inverse joint blocks
+    H: NDArray[np.float64]  # (6, 6) scratch
+    E: NDArray[np.float64]  # (6, 6) scratch
+    X0: NDArray[np.float64]  # (6, 6) scratch
+    X1: NDArray[np.float64]  # (6, 6) scratch
+    Xm: NDArray[np.float64]  # (6, 6) scratch
+    T: NDArray[np.float64]  # (12, 12) scratch
+    b: NDArray[np.float64]  # (n+1, 12) wrenches of the solve
+    y: NDArray[np.float64]  # (n+1, 12) variations of the solve
+    t: NDArray[np.float64]  # (nv,) scratch
+
+
+def make_middle(n: int, nv: int, gravity: NDArray[np.float64]) -> Middle:
+    def zeros(*shape):
+        return np.zeros(shape)
+
+    middle = Middle(
+        row=zeros(n + 1, 15), wrench=zeros(n + 1, 6), world=zeros(n + 1, 9), S0=zeros(nv, 6), S1=zeros(nv, 6), S2=zeros(nv, 6),
+        start=zeros(nv), end=zeros(nv), A=zeros(n + 1, 12, 12), U=zeros(nv, 12), W=zeros(nv, 12), B=zeros(nv, 6), H=zeros(6, 6),
+        E=zeros(6, 6), X0=zeros(6, 6), X1=zeros(6, 6), Xm=zeros(6, 6), T=zeros(12, 12), b=zeros(n + 1, 12), y=zeros(n + 1, 12),
+        t=zeros(nv),
+    )  # fmt: skip
+    middle.row[0, GRAVITY : GRAVITY + 3] = gravity
+    middle.world[0, [0, 4, 8]] = 1.0
+    return middle
+
+
+class Comparison(NamedTuple):
+    """Memory of the solvers that the O(n) Newton is compared with (kernels/comparison.py)."""
+
+    solver: int  # NEWTON, RIQN, BROYDEN or DENSE
+    J: NDArray[np.float64]  # (nv, nv) dense Jacobian
+    pivot: NDArray[np.int64]  # (nv,)
+    steps: NDArray[np.float64]  # (max_evaluations + 1, nv) corrections of Broyden's method
+    scratch: NDArray[np.float64]  # (n+1, 12) variations
+    forces: NDArray[np.float64]  # (n+1, 12) their wrenches
+
+
+def make_comparison(solver: int, n: int, nv: int, max_evaluations: int) -> Comparison:
+    dense = nv if solver == DENSE else 0
+    rows = max_evaluations + 1 if solver == BROYDEN else 0
+    return Comparison(
+        solver, np.zeros((dense, dense)), np.zeros(dense, dtype=np.int64), np.zeros((rows, nv)), np.zeros((n + 1, 12)), np.zeros((n + 1, 12))
+    )

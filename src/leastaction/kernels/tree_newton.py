@@ -44,10 +44,10 @@ def assemble(m, w, h, retraction):
 
 
 @kernel
-def factorise(m, w, diagonal):
+def factorise(m, w):
     """Eliminate the joints, leaves to root, one column after the other.
 
-    u = A s+,  w = A' s,  d = s.u + diagonal,  A <- A - u w'/d;  what is left of A goes to the parent
+    u = A s+,  w = A' s,  d = s.u + damping/2,  A <- A - u w'/d;  what is left of A goes to the parent
     Reads linear, S0, S1, art.  Writes art, factor.
     """
     link, art, fac = m.link, w.art, w.factor
@@ -58,13 +58,13 @@ def factorise(m, w, diagonal):
             if link[i, KIND] == REVOLUTE:
                 ua, ul = (aa[2], aa[5], aa[8]), (la[2], la[5], la[8])
                 wa, wl = (aa[6], aa[7], aa[8]), (al[6], al[7], al[8])
-                d = ua[2] + diagonal[j]
+                d = ua[2] + 0.5 * m.damping[j]
             else:
                 sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
                 ea, el = load3(w.S1, j, 0), load3(w.S1, j, 3)
                 ua, ul = add(matvec(aa, ea), matvec(al, el)), add(matvec(la, ea), matvec(ll, el))
                 wa, wl = add(tmatvec(aa, sa), tmatvec(la, sl)), add(tmatvec(al, sa), tmatvec(ll, sl))
-                d = dot(sa, ua) + dot(sl, ul) + diagonal[j]
+                d = dot(sa, ua) + dot(sl, ul) + 0.5 * m.damping[j]
             dinv = 1.0 / d
             store3(fac, j, U, ua)
             store3(fac, j, U + 3, ul)

@@ -11,15 +11,16 @@ import math
 from .algebra import IDENTITY, add, axpy, cross, dot, full, hat, hat_mat, matadd, mataxpy, matmul, matscale, matvec, outer, scale
 from .jit import inlined, kernel
 
-SERIES_BELOW = 0.5  # th^2; the series are cut where the next term is below 1e-17 there
+# th^2; each series is cut where its next term is below rounding at the end of its range
+SHORT_BELOW, SERIES_BELOW = 0.02, 0.5
 
 
 @inlined
 def half_angle_ratio(w, u):
     """th / sin(th/2) of a unit quaternion (w, u), on the branch th <= pi; odd in the sign of the quaternion."""
     s2 = dot(u, u)
-    if s2 < 0.01:  # 2 asin(s)/s
-        k = 2.0 + s2 * (1 / 3 + s2 * (3 / 20 + s2 * (5 / 56 + s2 * (35 / 576 + s2 * (63 / 1408 + s2 * (231 / 6656 + s2 * (143 / 5120)))))))  # fmt: skip
+    if s2 < 0.005:  # 2 asin(s)/s
+        k = 2.0 + s2 * (1 / 3 + s2 * (3 / 20 + s2 * (5 / 56 + s2 * (35 / 576 + s2 * (63 / 1408 + s2 * (231 / 6656))))))  # fmt: skip
     else:
         s = math.sqrt(s2)
         k = 2.0 * math.atan2(s, abs(w)) / s
@@ -44,6 +45,9 @@ def gam2_series(x):
 @inlined
 def gammas(x):
     """gam and gam1 at x = th^2."""
+    if x < SHORT_BELOW:
+        gam = 1 / 12 + x * (1 / 720 + x * (1 / 30240 + x * (1 / 1209600 + x * (1 / 47900160))))
+        return gam, 1 / 360 + x * (1 / 7560 + x * (1 / 201600 + x * (1 / 5987520 + x * (691 / 130767436800 + x * (1 / 6227020800)))))
     if x < SERIES_BELOW:
         return gam_series(x), gam1_series(x)
     th = math.sqrt(x)

@@ -1,0 +1,181 @@
+"""The other ways to solve a step, to compare the O(n) Newton with: RIQN (Lee 2016 Alg. 3), Broyden, dense Newton (Alg. 4)."""
+
+from ..lie.algebra import add, cross, load3, load9, matvec, store3
+from ..lie.jit import kernel
+from .articulated import forward_dynamics, mass_factor, mass_solve
+from .drnea import project
+from .layout import AA, AL, BROYDEN, DENSE, GRAVITY, IG3, L_P, L_P1, L_R, L_R1, LA, LL, NV, PARENT, RIQN, SCALE, TIME, VI, F, P, R
+from .loads import gravity_wrench
+from .midpoint import factorise12, joint_curvature, solve12, wrench_derivative
+from .spatial import column_dot, pass_to_parent, twist_to_child
+from .step import full_residual, momentum_scale
+from .tree_newton import assemble, factorise, solve
+
+
+@kernel
+def find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluations):
+    """Solve the step by the chosen method; returns (evaluations, residual).  No safeguards, as in the paper."""
+    nv = w.d.shape[0]
+    if guess == IG3:
+        semi_implicit_guess(m, w, other, h)
+    if other.solver == RIQN or other.solver == BROYDEN:
+        mass_factor(m, w)
+    norm = full_residual(m, w, mid, h, memory[TIME], retraction)
+    memory[SCALE] = momentum_scale(m, w, mid, h)
+    limit = tol * memory[SCALE]
+    evaluations = 1
+    while evaluations < max_evaluations and norm > limit and norm < 1e300:
+        if other.solver == RIQN or other.solver == BROYDEN:
+            mass_solve(m, w, w.r, w.z)
+            for j in range(nv):
+                w.z[j] *= h
+            if other.solver == BROYDEN:
+                broyden_update(w.z, other.steps, evaluations - 1)
+        elif other.solver == DENSE:
+            assemble(m, w, h, retraction)
+            dense_jacobian(m, w, mid, other, h)
+            dense_solve(other.J, other.pivot, w.r, w.z)
+        else:
+            assemble(m, w, h, retraction)
+            if mid is None:
+                factorise(m, w)
+                solve(m, w)
+            else:
+                factorise12(m, w, mid, h)
+                solve12(m, w, mid, h)
+        for j in range(nv):
+            w.d[j] -= w.z[j]
+        norm = full_residual(m, w, mid, h, memory[TIME], retraction)
+        evaluations += 1
+    return evaluations, norm
+
+
+@kernel
+def semi_implicit_guess(m, w, other, h):
+    """IG3: the last increment plus h^2 times the acceleration of gravity and inertia; other forces are left to the solver."""
+    nv = w.d.shape[0]
+    for j in range(nv):
+        w.step[j] = w.d[j] / h
+    for i in range(1, m.link.shape[0]):
+        a, l = gravity_wrench(m.body, i, load3(w.row, i, GRAVITY))
+        store3(w.row, i, F, a)
+        store3(w.row, i, F + 3, l)
+    project(m, w, w.load)
+    forward_dynamics(m, w, w.step, w.load, other.scratch, w.z)
+    for j in range(nv):
+        w.d[j] += h * h * w.z[j]
+
+
+@kernel
+def broyden_update(z, steps, k):
+    """Good Broyden correction number k, matrix-free (Kelley 1995): z holds the one of the first approximation."""
+    nv = z.shape[0]
+    for i in range(k):
+        top, bottom = 0.0, 0.0
+        for j in range(nv):
+            top += steps[i, j] * z[j]
+            bottom += steps[i, j] * steps[i, j]
+        f = top / bottom
+        if i < k - 1:
+            for j in range(nv):
+                z[j] += f * steps[i + 1, j]
+        else:
+            for j in range(nv):
+                z[j] /= 1.0 - f
+    for j in range(nv):
+        steps[k, j] = z[j]
+
+
+@kernel
+def dense_jacobian(m, w, mid, other, h):
+    """J[:, l] = derivative of the residual in increment l, one column after the other in O(n) each (Lee 2016 Alg. 4).
+
+    Reads linear, S0, S1, art (from `assemble`), S0, S1 of the midpoint; writes other.J.
+    """
+    link, J = m.link, other.J
+    eta, dF = other.scratch, other.forces
+    n = link.shape[0]
+    for i in range(1, n):
+        if mid is not None:
+            joint_curvature(m, w, mid, i, mid.E)
+        for c in range(link[i, NV]):
+            column = link[i, VI] + c
+            vary_from(m, w, mid, other, i, column)
+            for k in range(n - 1, 0, -1):
+                a, l = load3(dF, k, 0), load3(dF, k, 3)
+                for j in range(link[k, VI], link[k, VI] + link[k, NV]):
+                    J[j, column] = column_dot(w.S0, j, a, l)
+                pass_to_parent(dF, k, link[k, PARENT], 0, load9(w.linear, k, L_R), load3(w.linear, k, L_P), a, l)
+                if mid is not None:
+                    a, l = load3(dF, k, 6), load3(dF, k, 9)
+                    for j in range(link[k, VI], link[k, VI] + link[k, NV]):
+                        J[j, column] -= h * column_dot(mid.S0, j, a, l)
+                    if k == i:
+                        for r in range(link[i, NV]):
+                            J[link[i, VI] + r, column] -= h * mid.E[r, c]
+                        moment, force = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
+                        omega, vel = load3(mid.S1, column, 0), load3(mid.S1, column, 3)
+                        a = add(a, add(cross(omega, moment), cross(vel, force)))
+                        l = add(l, cross(omega, force))
+                    pass_to_parent(dF, k, link[k, PARENT], 6, load9(mid.row, k, R), load3(mid.row, k, P), a, l)
+            J[column, column] += 0.5 * m.damping[column]
+            for k in range(n):
+                for a in range(12):
+                    eta[k, a], dF[k, a] = 0.0, 0.0
+
+
+@kernel
+def vary_from(m, w, mid, other, i, column):
+    """Variations of all bodies when increment `column` of joint i moves, and of the momenta and wrenches of the bodies."""
+    link = m.link
+    eta, dF = other.scratch, other.forces
+    for k in range(i, link.shape[0]):
+        p = link[k, PARENT]
+        a, l = twist_to_child(load9(w.linear, k, L_R1), load3(w.linear, k, L_P1), load3(eta, p, 0), load3(eta, p, 3))
+        if k == i:
+            a, l = load3(w.S1, column, 0), load3(w.S1, column, 3)
+        store3(eta, k, 0, a)
+        store3(eta, k, 3, l)
+        store3(dF, k, 0, add(matvec(load9(w.art, k, AA), a), matvec(load9(w.art, k, AL), l)))
+        store3(dF, k, 3, add(matvec(load9(w.art, k, LA), a), matvec(load9(w.art, k, LL), l)))
+        if mid is not None:
+            a, l = twist_to_child(load9(mid.row, k, R), load3(mid.row, k, P), load3(eta, p, 6), load3(eta, p, 9))
+            if k == i:
+                a, l = load3(mid.S1, column, 0), load3(mid.S1, column, 3)
+            store3(eta, k, 6, a)
+            store3(eta, k, 9, l)
+            wrench_derivative(m, mid, k, mid.H)
+            for r in range(6):
+                s = 0.0
+                for c in range(6):
+                    s += mid.H[r, c] * eta[k, 6 + c]
+                dF[k, 6 + r] = s
+
+
+@kernel
+def dense_solve(J, pivot, rhs, out):
+    """out = J^-1 rhs by LU with row pivoting, J overwritten."""
+    n = rhs.shape[0]
+    for j in range(n):
+        out[j] = rhs[j]
+    for k in range(n):
+        p = k
+        for r in range(k + 1, n):
+            if abs(J[r, k]) > abs(J[p, k]):
+                p = r
+        pivot[k] = p
+        if p != k:
+            for c in range(n):
+                J[k, c], J[p, c] = J[p, c], J[k, c]
+            out[k], out[p] = out[p], out[k]
+        for r in range(k + 1, n):
+            f = J[r, k] / J[k, k]
+            if f != 0.0:
+                for c in range(k + 1, n):
+                    J[r, c] -= f * J[k, c]
+                out[r] -= f * out[k]
+    for k in range(n - 1, -1, -1):
+        s = out[k]
+        for c in range(k + 1, n):
+            s -= J[k, c] * out[c]
+        out[k] = s / J[k, k]

@@ -1,0 +1,321 @@
+"""Midpoint quadrature of potentials and wrenches: forces act at the configuration half way through the step.
+
+The midpoint pose of body i varies by zeta_i = Ad zeta_parent + S1 dd, beside the variation eta_i of its end pose.  So the
+exact Jacobian is an articulated body in twelve dimensions (eta, zeta): the kinetic blocks of `tree_newton` in the upper
+half, the derivative H of the wrench in the lower half.  Written with loops: it is for large steps, where one step does
+the work of many.
+"""
+
+from ..joints import dispatch
+from ..joints.dispatch import FREE, SPHERICAL
+from ..lie.algebra import accumulate3, add, cross, hat, hat_mat, load3, load9, matadd, matscale, matvec, store3, store9, tmatvec
+from ..lie.jit import inlined, kernel
+from .drnea import joint_pose
+from .layout import (AA, GRAVITY, KIND, L_P, L_P1, L_R, L_R1, MASS, MOMENT, NV, PARENT, QI, VI, W_FORCE, W_MOMENT, W_POINT,
+                     WORLD_FIXED, P, R)  # fmt: skip
+from .loads import gravity_wrench
+from .spatial import column_dot, pass_to_parent
+
+
+@kernel
+def mid_node(m, w, mid):
+    """Poses, joint columns and wrenches at the midpoint of the step; mid.start and mid.end = their joint forces.
+
+    start_j = S0_j . G_i - springs acts on the start of the step, end_j = S2_j . G_i - springs on its end.
+    """
+    row, link = mid.row, m.link
+    n = link.shape[0]
+    for i in range(1, n):
+        kind, k, v = link[i, KIND], link[i, QI], link[i, VI]
+        rot, origin = joint_pose(m, w, i, 0.5)
+        store9(row, i, R, rot)
+        store3(row, i, P, origin)
+        dispatch.mid_columns(kind, m.param, i, w.q, k, w.d, v, link[i, NV], mid.S0, mid.S1, mid.S2)
+        g = tmatvec(rot, load3(row, link[i, PARENT], GRAVITY))
+        store3(row, i, GRAVITY, g)
+        a, l = gravity_wrench(m.body, i, g)
+        store3(mid.wrench, i, 0, a)
+        store3(mid.wrench, i, 3, l)
+    if m.wrench_on.shape[0] > 0:
+        for i in range(1, n):
+            p = link[i, PARENT]
+            rotate_world(mid.world, row, i, p)
+        for e in range(m.wrench_on.shape[0]):
+            i = m.wrench_on[e, 0]
+            force, moment = wrench_in_body(m, mid.world, e, i)
+            accumulate3(mid.wrench, i, 0, add(moment, cross(load3(m.wrench, e, W_POINT), force)))
+            accumulate3(mid.wrench, i, 3, force)
+    for i in range(n - 1, 0, -1):
+        a, l = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
+        for j in range(link[i, VI], link[i, VI] + link[i, NV]):
+            mid.start[j] = column_dot(mid.S0, j, a, l)
+            mid.end[j] = column_dot(mid.S2, j, a, l)
+        pass_to_parent(mid.wrench, i, link[i, PARENT], 0, load9(row, i, R), load3(row, i, P), a, l)
+    subtract_springs(m, w, mid)
+
+
+@inlined
+def rotate_world(world, row, i, p):
+    """World rotation of body i from that of its parent."""
+    Q, rot = load9(world, p, 0), load9(row, i, R)
+    for c in range(3):
+        y = matvec(Q, (rot[c], rot[3 + c], rot[6 + c]))
+        world[i, c], world[i, 3 + c], world[i, 6 + c] = y[0], y[1], y[2]
+
+
+@inlined
+def wrench_in_body(m, world, e, i):
+    """Applied force and moment number e in the axes of body i."""
+    force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
+    if m.wrench_on[e, 1] == WORLD_FIXED:
+        Q = load9(world, i, 0)
+        return tmatvec(Q, force), tmatvec(Q, moment)
+    return force, moment
+
+
+@kernel
+def subtract_springs(m, w, mid):
+    """Joint springs at the midpoint; on ball and free joints their force acts through S0 and S2 like a wrench."""
+    if not m.has_springs:
+        return
+    g = w.load
+    for j in range(g.shape[0]):
+        g[j] = 0.0
+    for i in range(1, m.link.shape[0]):
+        kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
+        dispatch.spring(kind, w.q, k, m.rest, w.d, v, nv, 0.5, m.stiffness, g)
+        for j in range(v, v + nv):
+            if kind == SPHERICAL or kind == FREE:
+                for a in range(nv):
+                    mid.start[j] -= mid.S0[j, a] * g[v + a]
+                    mid.end[j] -= mid.S2[j, a] * g[v + a]
+            else:
+                mid.start[j] -= 0.5 * g[j]
+                mid.end[j] -= 0.5 * g[j]
+
+
+@kernel
+def wrench_derivative(m, mid, i, H):
+    """H[:6, :6] = d wrench_i / d zeta_i: vectors fixed in space turn in body axes by dg = g x zeta."""
+    for a in range(6):
+        for b in range(6):
+            H[a, b] = 0.0
+    g = hat(load3(mid.row, i, GRAVITY))
+    add_block(H, 0, hat_mat(load3(m.body, i, MOMENT), g))
+    add_block(H, 3, matscale(m.body[i, MASS], g))
+    for e in range(m.wrench_on.shape[0]):
+        if m.wrench_on[e, 0] == i and m.wrench_on[e, 1] == WORLD_FIXED:
+            force, moment = wrench_in_body(m, mid.world, e, i)
+            add_block(H, 0, matadd(hat_mat(load3(m.wrench, e, W_POINT), hat(force)), hat(moment)))
+            add_block(H, 3, hat(force))
+
+
+@inlined
+def add_block(H, r, M):
+    for a in range(3):
+        for b in range(3):
+            H[r + a, b] += M[3 * a + b]
+
+
+@kernel
+def factorise12(m, w, mid, h):
+    """Eliminate the joints of the twelve-dimensional articulated body, leaves to root, one joint (block) at a time.
+
+    Reads linear, S0, S1, art (from `assemble`) and the midpoint node.  Writes mid.A, mid.U, mid.W, mid.B.
+    """
+    link, A = m.link, mid.A
+    n = link.shape[0]
+    for i in range(1, n):
+        for a in range(12):
+            for b in range(12):
+                A[i, a, b] = 0.0
+        for a in range(3):
+            for b in range(3):
+                c = 3 * a + b
+                A[i, a, b], A[i, a, 3 + b] = w.art[i, AA + c], w.art[i, AA + 9 + c]
+                A[i, 3 + a, b], A[i, 3 + a, 3 + b] = w.art[i, AA + 18 + c], w.art[i, AA + 27 + c]
+        wrench_derivative(m, mid, i, mid.H)
+        for a in range(6):
+            for b in range(6):
+                A[i, 6 + a, 6 + b] = mid.H[a, b]
+    for i in range(n - 1, 0, -1):
+        eliminate_joint(m, w, mid, i, h)
+        p = link[i, PARENT]
+        if p > 0:
+            add_to_parent12(w, mid, i, p)
+
+
+@kernel
+def eliminate_joint(m, w, mid, i, h):
+    """B = L'A S - h E + damping/2,  U = A S + (what moving the joint does to the wrench beyond it),  A <- A - U B^-1 L'A"""
+    A, U, W, B = mid.A, mid.U, mid.W, mid.B
+    v, nv = m.link[i, VI], m.link[i, NV]
+    for j in range(v, v + nv):
+        for a in range(12):
+            u, t = 0.0, 0.0
+            for b in range(6):
+                u += A[i, a, b] * w.S1[j, b] + A[i, a, 6 + b] * mid.S1[j, b]
+                t += w.S0[j, b] * A[i, b, a] - h * mid.S0[j, b] * A[i, 6 + b, a]
+            U[j, a], W[j, a] = u, t
+    E = mid.E
+    joint_curvature(m, w, mid, i, E)
+    for r in range(nv):
+        for c in range(nv):
+            s = -h * E[r, c] + (0.5 * m.damping[v + r] if r == c else 0.0)
+            for a in range(6):
+                s += w.S0[v + r, a] * U[v + c, a] - h * mid.S0[v + r, a] * U[v + c, 6 + a]
+            B[v + r, c] = s
+    # a joint that moves by S1 turns the wrench G beyond it: (omega x m + v x f, omega x f)
+    moment, force = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
+    for j in range(v, v + nv):
+        omega, vel = load3(mid.S1, j, 0), load3(mid.S1, j, 3)
+        a, l = add(cross(omega, moment), cross(vel, force)), cross(omega, force)
+        for r in range(3):
+            U[j, 6 + r] += a[r]
+            U[j, 9 + r] += l[r]
+    invert_block(B, v, nv, E)
+    for a in range(12):
+        for b in range(12):
+            s = 0.0
+            for r in range(nv):
+                t = 0.0
+                for c in range(nv):
+                    t += B[v + r, c] * W[v + c, b]
+                s += U[v + r, a] * t
+            mid.T[a, b] = s
+    for a in range(12):
+        for b in range(12):
+            A[i, a, b] -= mid.T[a, b]
+
+
+@kernel
+def joint_curvature(m, w, mid, i, E):
+    """E[j, l] = derivative of mid.start_j in increment l of the same joint, the wrench held fixed in midpoint axes."""
+    kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
+    for r in range(nv):
+        for c in range(nv):
+            E[r, c] = 0.0
+    if m.has_springs:
+        dispatch.spring_curvature(kind, w.q, k, m.rest, w.d, v, nv, m.stiffness, mid.S0, mid.S1, E)
+        for r in range(nv):
+            for c in range(nv):
+                E[r, c] = -E[r, c]
+    dispatch.mid_curvature(kind, w.q, k, w.d, v, mid.S1, mid.wrench, i, E)
+
+
+@kernel
+def invert_block(B, v, nv, E):
+    """B[v:v+nv, :nv] <- its inverse, Gauss-Jordan with row pivoting; E is scratch."""
+    for r in range(nv):
+        for c in range(nv):
+            E[r, c] = 1.0 if r == c else 0.0
+    for c in range(nv):
+        p = c
+        for r in range(c + 1, nv):
+            if abs(B[v + r, c]) > abs(B[v + p, c]):
+                p = r
+        for k in range(nv):
+            B[v + c, k], B[v + p, k] = B[v + p, k], B[v + c, k]
+            E[c, k], E[p, k] = E[p, k], E[c, k]
+        f = 1.0 / B[v + c, c]
+        for k in range(nv):
+            B[v + c, k] *= f
+            E[c, k] *= f
+        for r in range(nv):
+            if r != c:
+                f = B[v + r, c]
+                for k in range(nv):
+                    B[v + r, k] -= f * B[v + c, k]
+                    E[r, k] -= f * E[c, k]
+    for r in range(nv):
+        for c in range(nv):
+            B[v + r, c] = E[r, c]
+
+
+@inlined
+def adjoint(M, rot, p):
+    """M = Ad_{X^-1}, X = (rot, p): (omega, v) -> (R'omega, R'(v + omega x p))."""
+    for a in range(3):
+        for b in range(3):
+            M[a, b] = rot[3 * b + a]
+            M[3 + a, 3 + b] = rot[3 * b + a]
+            M[a, 3 + b] = 0.0
+    for a in range(3):
+        y = cross(p, (rot[a], rot[3 + a], rot[6 + a]))  # row a of -R'p^ is p x (column a of R)
+        M[3 + a, 0], M[3 + a, 1], M[3 + a, 2] = y[0], y[1], y[2]
+
+
+@kernel
+def add_to_parent12(w, mid, i, p):
+    """A_p += left' A right, left = (Ad at the start, Ad at the midpoint), right = (Ad at the end, Ad at the midpoint)."""
+    A, T = mid.A, mid.T
+    adjoint(mid.X0, load9(w.linear, i, L_R), load3(w.linear, i, L_P))
+    adjoint(mid.X1, load9(w.linear, i, L_R1), load3(w.linear, i, L_P1))
+    adjoint(mid.Xm, load9(mid.row, i, R), load3(mid.row, i, P))
+    for a in range(12):
+        for b in range(6):
+            s, t = 0.0, 0.0
+            for c in range(6):
+                s += A[i, a, c] * mid.X1[c, b]
+                t += A[i, a, 6 + c] * mid.Xm[c, b]
+            T[a, b], T[a, 6 + b] = s, t
+    for a in range(6):
+        for b in range(12):
+            s, t = 0.0, 0.0
+            for c in range(6):
+                s += mid.X0[c, a] * T[c, b]
+                t += mid.Xm[c, a] * T[6 + c, b]
+            A[p, a, b] += s
+            A[p, 6 + a, b] += t
+
+
+@kernel
+def solve12(m, w, mid, h):
+    """z = J^-1 r with the twelve-dimensional factorisation."""
+    link, b, y = m.link, mid.b, mid.y
+    n = link.shape[0]
+    for i in range(n):
+        for a in range(12):
+            b[i, a], y[i, a] = 0.0, 0.0
+    for i in range(n - 1, 0, -1):
+        v, nv = link[i, VI], link[i, NV]
+        for r in range(v, v + nv):
+            s = w.r[r]
+            for a in range(6):
+                s -= w.S0[r, a] * b[i, a] - h * mid.S0[r, a] * b[i, 6 + a]
+            mid.t[r] = s
+        for r in range(v, v + nv):
+            s = 0.0
+            for c in range(nv):
+                s += mid.B[r, c] * mid.t[v + c]
+            w.z[r] = s
+        for r in range(v, v + nv):
+            for a in range(12):
+                b[i, a] += mid.U[r, a] * w.z[r]
+        adjoint(mid.X0, load9(w.linear, i, L_R), load3(w.linear, i, L_P))
+        adjoint(mid.Xm, load9(mid.row, i, R), load3(mid.row, i, P))
+        p = link[i, PARENT]
+        for a in range(6):
+            for c in range(6):
+                b[p, a] += mid.X0[c, a] * b[i, c]
+                b[p, 6 + a] += mid.Xm[c, a] * b[i, 6 + c]
+    for i in range(1, n):
+        p, v, nv = link[i, PARENT], link[i, VI], link[i, NV]
+        adjoint(mid.X1, load9(w.linear, i, L_R1), load3(w.linear, i, L_P1))
+        adjoint(mid.Xm, load9(mid.row, i, R), load3(mid.row, i, P))
+        for a in range(6):
+            for c in range(6):
+                y[i, a] += mid.X1[a, c] * y[p, c]
+                y[i, 6 + a] += mid.Xm[a, c] * y[p, 6 + c]
+        for r in range(v, v + nv):
+            s = 0.0
+            for a in range(12):
+                s += mid.W[r, a] * y[i, a]
+            mid.t[r] = s
+        for r in range(v, v + nv):
+            for c in range(nv):
+                w.z[r] -= mid.B[r, c] * mid.t[v + c]
+        for r in range(v, v + nv):
+            for a in range(6):
+                y[i, a] += w.S1[r, a] * w.z[r]
+                y[i, 6 + a] += mid.S1[r, a] * w.z[r]

@@ -1,0 +1,117 @@
+"""What every solver of a variational step shares: the residual, the guess, the start, the move to the next node."""
+
+from ..joints import dispatch
+from ..joints.dispatch import REVOLUTE
+from ..lie.jit import kernel
+from .drnea import carry_residual, residual, set_node
+from .layout import KIND, NV, QI, VI
+from .loads import custom_forces, spring_gradient
+from .midpoint import mid_node
+
+
+@kernel
+def largest(a):
+    top = 0.0
+    for j in range(a.shape[0]):
+        x = abs(a[j])
+        if not (x <= top):  # true for NaN too
+            top = x
+    return top
+
+
+@kernel
+def full_residual(m, w, mid, h, t, retraction):
+    """Residual with everything that acts on the joints during the step; returns its largest entry."""
+    residual(m, w, h, retraction)
+    if mid is not None:
+        mid_node(m, w, mid)
+        for j in range(w.r.shape[0]):
+            w.r[j] -= h * mid.start[j]
+    if m.has_dampers:  # left half impulse of -c d/h
+        for j in range(w.r.shape[0]):
+            w.r[j] += 0.5 * m.damping[j] * w.d[j]
+    if m.custom.shape[0] > 0:
+        custom_forces(m, t, w.q, w.d, h, w.z, w.load)
+        for j in range(w.r.shape[0]):
+            w.r[j] -= 0.5 * h * w.load[j]
+    return largest(w.r)
+
+
+@kernel
+def momentum_scale(m, w, mid, h):
+    """What residuals are compared with: the largest momentum or impulse in the balance of the last residual."""
+    top = largest(w.target)
+    if mid is not None:
+        top = max(top, h * largest(mid.start))
+    if m.custom.shape[0] > 0:
+        top = max(top, 0.5 * h * largest(w.load))
+    return top
+
+
+@kernel
+def extrapolate(w, known):
+    """Guess: the increments of the last steps continued by a polynomial (cubic once four are known)."""
+    hist = w.history
+    for j in range(w.d.shape[0]):
+        d0, d1, d2, d3 = w.d[j], hist[0, j], hist[1, j], hist[2, j]
+        x = d0
+        if known == 2:
+            x = 2.0 * d0 - d1
+        elif known == 3:
+            x = 3.0 * (d0 - d1) + d2
+        elif known >= 4:
+            x = 4.0 * (d0 + d2) - 6.0 * d1 - d3
+        hist[2, j] = d2
+        hist[1, j] = d1
+        hist[0, j] = d0
+        w.d[j] = x
+
+
+@kernel
+def advance_coordinates(m, w):
+    for i in range(1, m.link.shape[0]):
+        v = m.link[i, VI]
+        if m.link[i, KIND] == REVOLUTE:
+            w.q[m.link[i, QI]] += w.d[v]
+        else:
+            dispatch.advance(m.link[i, KIND], w.q, m.link[i, QI], w.d, v, m.link[i, NV])
+
+
+@kernel
+def kick_springs(m, w, impulse):
+    if m.has_springs:
+        spring_gradient(m, w.q, w.d, 0.0, w.load)
+        for j in range(w.d.shape[0]):
+            w.target[j] -= impulse * w.load[j]
+
+
+@kernel
+def begin(m, w, mid, h):
+    """From the momentum p in `target` to p + half a kick at the configuration q."""
+    for j in range(w.d.shape[0]):
+        w.z[j] = w.target[j]
+    set_node(m, w, h, 0.5 * h if mid is None else 0.0, False, w.target)
+    for j in range(w.d.shape[0]):
+        w.target[j] += w.z[j]
+    if mid is None:
+        kick_springs(m, w, 0.5 * h)
+
+
+@kernel
+def arrive(m, w, mid, h, t):
+    """Move to the end of the step: new q, new node, target momentum of the next step (its half kick included)."""
+    advance_coordinates(m, w)
+    set_node(m, w, h, h if mid is None else 0.0, True, w.target)
+    carry_residual(m, w)
+    if m.has_dampers:
+        for j in range(w.d.shape[0]):
+            w.target[j] -= 0.5 * m.damping[j] * w.d[j]
+    if mid is None:
+        kick_springs(m, w, h)
+    else:
+        for j in range(w.d.shape[0]):
+            w.target[j] += h * mid.end[j]
+    if m.custom.shape[0] > 0:
+        custom_forces(m, t, w.q, w.d, h, w.z, w.load)
+        for j in range(w.d.shape[0]):
+            w.target[j] += 0.5 * h * w.load[j]
