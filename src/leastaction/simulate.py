@@ -169,7 +169,7 @@ class Simulator:
         trajectory = Trajectory(
             self.model, self.integrator, self.dt, times, q[:rows], recorded[:rows], evaluations[:done], elapsed=max(elapsed, 0.0)
         )  # fmt: skip
-        if control is None and rows > 1:
+        if control is None and done:
             self._stepper.record(self._q, self._recorded)
         if failure is not None:
             raise self._failure(failure, trajectory)

@@ -108,7 +108,7 @@ def displace(m, w, i):
 
 @kernel
 def residual(m, w, h, retraction):
-    """Discrete Euler-Lagrange residual of the increment d; returns its largest entry.
+    """Discrete Euler-Lagrange residual of the increment d, without what acts on the joints during the step.
 
     r_i = S_i(q^k)' F_i - target_i,   F_i = mu_i + sum over children of Ad' F_c
     Reads d, target and the node (R, P, S0).  Writes D, X, MU, F, r.
@@ -130,11 +130,8 @@ def residual(m, w, h, retraction):
         store3(row, i, F, a)
         store3(row, i, F + 3, l)
     project(m, w, w.r)
-    largest = 0.0
     for j in range(w.r.shape[0]):
         w.r[j] -= w.target[j]
-        largest = max(largest, abs(w.r[j]))
-    return largest
 
 
 @kernel

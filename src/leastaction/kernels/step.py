@@ -14,7 +14,7 @@ def largest(a):
     top = 0.0
     for j in range(a.shape[0]):
         x = abs(a[j])
-        if not (x <= top):  # true for NaN too
+        if x > top or x != x:  # a NaN stays
             top = x
     return top
 
@@ -50,17 +50,35 @@ def momentum_scale(m, w, mid, h):
 
 @kernel
 def extrapolate(w, known):
-    """Guess: the increments of the last steps continued by a polynomial (cubic once four are known)."""
+    """Guess: the last increments continued by a polynomial of the degree 0 to 3 that would have guessed the last one best.
+
+    On smooth motion that is the cubic; where a step is long and the motion wild, a high degree would mislead Newton.
+    """
     hist = w.history
+    e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
+    for j in range(w.d.shape[0]):
+        d0, d1, d2, d3, d4 = w.d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
+        e0 = max(e0, abs(d0 - d1))
+        e1 = max(e1, abs(d0 - 2.0 * d1 + d2))
+        e2 = max(e2, abs(d0 - 3.0 * (d1 - d2) - d3))
+        e3 = max(e3, abs(d0 - 4.0 * (d1 + d3) + 6.0 * d2 + d4))
+    degree = 0
+    if known >= 3 and e1 < e0:
+        degree = 1
+        if known >= 4 and e2 < e1:
+            degree = 2
+            if known >= 5 and e3 < e2:
+                degree = 3
     for j in range(w.d.shape[0]):
         d0, d1, d2, d3 = w.d[j], hist[0, j], hist[1, j], hist[2, j]
         x = d0
-        if known == 2:
+        if degree == 1:
             x = 2.0 * d0 - d1
-        elif known == 3:
+        elif degree == 2:
             x = 3.0 * (d0 - d1) + d2
-        elif known >= 4:
+        elif degree == 3:
             x = 4.0 * (d0 + d2) - 6.0 * d1 - d3
+        hist[3, j] = d3
         hist[2, j] = d2
         hist[1, j] = d1
         hist[0, j] = d0

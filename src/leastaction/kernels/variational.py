@@ -93,6 +93,12 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
                 w.d[j] = 0.0
         if other is None:
             count, norm = newton(m, w, mid, memory, h, memory[TIME], tol, retraction, max_evaluations)
+            if guess == EXTRAPOLATE and not (norm <= tol * memory[SCALE]):
+                for j in range(nv):  # a misleading guess: try again from the last increment
+                    w.d[j] = w.history[0, j]
+                memory[RATE] = ALWAYS_NEW
+                more, norm = newton(m, w, mid, memory, h, memory[TIME], tol, retraction, max_evaluations)
+                count += more
         else:
             count, norm = find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluations)
         evaluations[step] = count
