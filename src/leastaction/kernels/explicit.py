@@ -215,10 +215,11 @@ def runge_kutta_step(m, w, s, method, t, h, tau):
 
 @kernel
 def is_sound(a):
+    """False if a number has blown up or is NaN."""
+    sound = True
     for j in range(a.shape[0]):
-        if not (abs(a[j]) < BLOWN_UP):  # true for NaN too
-            return False
-    return True
+        sound &= abs(a[j]) < BLOWN_UP
+    return sound
 
 
 @entry
