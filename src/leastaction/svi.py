@@ -49,10 +49,11 @@ class ScalableVariational:
 
     def residual(self, q: ArrayLike, d: ArrayLike, p: ArrayLike, h: float) -> Array:
         """(nv,) what is missing in the momentum p at q to make the step d in h seconds."""
-        out = np.empty(self.model.nv)
         model = self.model
+        out = np.empty(model.nv)
         kernels.residual(
-            self.frames, self.scratch, model.coordinates(q), model.velocities(d, "d"), model.velocities(p, "p"), float(h), self.evaluation, out
+            self.frames, self.scratch, model.coordinates(q), model.velocities(d, "d"), model.velocities(p, "p"), float(h),
+            self.evaluation, out,
         )  # fmt: skip
         return out
 
@@ -71,8 +72,8 @@ def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
     for body in model.bodies:
         if isinstance(body.joint, (Spherical, Free)):
             raise MechanismError(
-                f"joint {body.joint_name!r} is a {type(body.joint).__name__} joint, but Johnson and Murphey's residual needs coordinates that "
-                'are plain numbers; use residual="drnea", or replace it by Universal, Revolute and Prismatic joints'
+                f"joint {body.joint_name!r} is a {type(body.joint).__name__} joint, but Johnson and Murphey's residual needs "
+                'coordinates that are plain numbers; use residual="drnea", or replace it by Universal, Revolute and Prismatic joints'
             )
     if tree.has_dampers or len(tree.wrench_on) or len(tree.custom):
         raise MechanismError(
@@ -106,8 +107,9 @@ def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
 def _primitives(pose: Pose) -> list[Pose]:
     """Translations along x, y, z and rotations about z, y, x that make up a pose; those that do nothing are left out."""
     steps = [Pose(x * np.eye(3)[a]) for a, x in enumerate(pose.p) if x != 0.0]
-    R = pose.R
-    roll, pitch, yaw = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])), np.arctan2(R[1, 0], R[0, 0])
+    yaw = np.arctan2(pose.R[1, 0], pose.R[0, 0])
+    rest = Pose(rpy=(0.0, 0.0, -yaw)).R @ pose.R  # = Ry(pitch) Rx(roll), at pitch = +-90 degrees too
+    pitch, roll = np.arctan2(-rest[2, 0], rest[0, 0]), np.arctan2(-rest[1, 2], rest[1, 1])
     angles = ((0.0, 0.0, yaw), (0.0, pitch, 0.0), (roll, 0.0, 0.0))
     return steps + [Pose(rpy=rpy) for rpy in angles if any(rpy)]
 

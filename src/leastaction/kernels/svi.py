@@ -106,7 +106,7 @@ def unit_twist(motion, pitch):
         return (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if motion == TURN_Y:
         return (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)
-    if motion == TURN_Z or motion == SCREW_Z:
+    if motion in (TURN_Z, SCREW_Z):
         return (0.0, 0.0, 1.0), (0.0, 0.0, pitch)
     return (0.0, 0.0, 0.0), axis(motion, 1.0)
 
@@ -119,7 +119,7 @@ def local_pose(f, k, x):
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if motion == STILL:
         return R, p, zero, (0.0, 0.0, 0.0)
-    if motion == SLIDE_X or motion == SLIDE_Y or motion == SLIDE_Z:
+    if motion in (SLIDE_X, SLIDE_Y, SLIDE_Z):
         return R, add(p, matvec(R, axis(motion, x))), zero, matvec(R, axis(motion, 1.0))
     s, c = sincos(x)
     along = matvec(R, (0.0, 0.0, f.pitch[k]))
