@@ -267,7 +267,8 @@ def svi_residual(f, s, q, d, p, h, evaluation, r):
     largest = 0.0
     for j in range(r.shape[0]):
         r[j] = s.dL_dqd[j] - 0.5 * h * s.dL_dq[j] - p[j]
-        largest = max(largest, abs(r[j]))
+        if abs(r[j]) > largest or r[j] != r[j]:  # a NaN stays: nothing compares greater than it
+            largest = abs(r[j])
     return largest
 
 
