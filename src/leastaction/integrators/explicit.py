@@ -1,0 +1,88 @@
+"""Explicit integrators of the continuous equations of motion: what users compare the variational ones with."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from ..kernels import evaluate
+from ..kernels import explicit as kernels
+from ..model import Model
+from ..state import State
+from .base import Advance, Integrator
+
+
+class Explicit(Integrator):
+    """Base class: every force is taken at a known state, joint forces tau are held constant over a step."""
+
+    symplectic = False
+    method: ClassVar[int]  #: number in kernels/explicit.py
+
+    def start(self, model: Model, state: State, dt: float) -> _Stepper:
+        return _Stepper(self, model, state, dt)
+
+    def recording(self, dt: float) -> tuple[int, float]:
+        return evaluate.VELOCITY, 0.0
+
+
+class SemiImplicitEuler(Explicit):
+    """v += h a(q, v), then q moves with the new velocity.  Order 1, one force evaluation; the method of most game engines.
+
+    Symplectic only where the mass matrix is constant: on mechanisms its energy drifts.
+    """
+
+    order = 1
+    method = kernels.SEMI_IMPLICIT_EULER
+
+
+class Heun(Explicit):
+    """Explicit trapezoidal rule on coordinates.  Order 2, two force evaluations."""
+
+    order = 2
+    method = kernels.HEUN
+
+
+class RK4(Explicit):
+    """The classical Runge-Kutta method on coordinates; quaternions are normalised.  Order 4, four force evaluations."""
+
+    order = 4
+    method = kernels.RK4
+
+
+class RKMK4(Explicit):
+    """Runge-Kutta-Munthe-Kaas: RK4 on the Lie group of ball and free joints.  Order 4, four force evaluations.
+
+    Equal to RK4 on mechanisms without ball and free joints.
+    """
+
+    order = 4
+    method = kernels.RKMK4
+
+
+class _Stepper:
+    def __init__(self, integrator: Explicit, model: Model, state: State, dt: float):
+        self.integrator, self.model, self.dt = integrator, model, dt
+        self.work = model.make_work()
+        self.stage = kernels.make_stage(len(model.bodies), model.nq, model.nv)
+        self.stage.q[:] = state.q
+        self.stage.v[:] = state.v
+        self.clock = np.array([state.t, 0.0])
+
+    def record(self, out_q, out_momentum) -> None:
+        out_q[0], out_momentum[0] = self.stage.q, self.stage.v
+
+    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
+        made, status = kernels.run(
+            self.model.tree, self.work, self.stage, self.clock, self.integrator.method, self.dt, steps, tau, stride,
+            out_q, out_momentum, evaluations,
+        )  # fmt: skip
+        return Advance(made) if status == kernels.FINISHED else Advance(made, self._explain(), float("inf"))
+
+    def _explain(self) -> str:
+        fastest = float(np.abs(self.stage.v).max())
+        return (
+            f"the state is no longer finite (largest velocity before the step {fastest:.3g}); {type(self.integrator).__name__} is "
+            f"explicit and unstable when dt is too long for the fastest motion or the stiffest spring or damper. "
+            f"Try a smaller dt, for example {0.1 * self.dt:g} s, or integrator=Variational()"
+        )
