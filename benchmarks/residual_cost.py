@@ -31,7 +31,8 @@ def repeat_drnea(m, w, h, retraction, count):
     total = 0.0
     for k in range(count):
         w.d[0] = 1e-4 * (1.0 + 1e-3 * k)  # another step every time: nothing can be moved out of the loop
-        total += drnea.residual(m, w, h, retraction)
+        drnea.residual(m, w, h, retraction)
+        total += w.r[0]
     return total
 
 
@@ -40,13 +41,14 @@ def repeat_svi(f, s, q, d, p, h, evaluation, r, count):
     total = 0.0
     for k in range(count):
         d[0] = 1e-4 * (1.0 + 1e-3 * k)
-        total += svi.svi_residual(f, s, q, d, p, h, evaluation, r)
+        svi.svi_residual(f, s, q, d, p, h, evaluation, r)
+        total += r[0]
     return total
 
 
 @njit
 def set_node(m, w, h):
-    drnea.set_node(m, w, h, h, False, 0, w.target)
+    drnea.set_node(m, w, h, h, False, w.target)
 
 
 def contenders(links: int) -> dict[str, object]:

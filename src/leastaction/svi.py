@@ -66,6 +66,14 @@ class ScalableVariational:
         return out
 
 
+def svi_residual(model: Model, q0: ArrayLike, q1: ArrayLike, q2: ArrayLike, dt: float, tau: ArrayLike | None = None) -> Array:
+    """Momentum leaving q1 towards q2 minus momentum arriving at q1 from q0, (nv,); tau acts on both steps."""
+    svi = ScalableVariational(model)
+    a, b, c = model.coordinates(q0), model.coordinates(q1), model.coordinates(q2)
+    arriving = svi.momentum(a, b - a, dt)
+    return svi.residual(b, c - b, arriving, dt) - dt * model.velocities(tau, "tau")
+
+
 def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
     """The frames of a model.  Joints with quaternions and forces without a potential are refused by name."""
     tree = model.tree

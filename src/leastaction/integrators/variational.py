@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import StateError
-from ..kernels import evaluate, layout
+from ..kernels import evaluate, layout, svi_run
 from ..kernels import variational as kernels
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
+from ..svi import ScalableVariational
 from .base import Advance, Integrator
 
 
@@ -24,6 +25,7 @@ class Variational(Integrator):
     retraction  "exp" or "cayley": how a rigid displacement becomes a velocity
     quadrature  "trapezoid": potentials at both ends of the step; "midpoint": half way, stable at any step size
     solver      "newton": exact, O(n), safeguarded; to compare with: "riqn", "broyden", "dense-newton"
+    residual    "drnea": O(n); to compare with: "svi", Johnson and Murphey's evaluation, with solver="riqn" or "broyden"
     guess       "extrapolate" the last increments; Lee et al.: "ig1" (no motion), "ig2" (last increment), "ig3" (acceleration)
     tol         largest residual relative to the largest momentum of the step
     """
@@ -35,6 +37,7 @@ class Variational(Integrator):
         self,
         retraction: str = "exp",
         solver: str = "newton",
+        residual: str = "drnea",
         guess: str = "extrapolate",
         quadrature: str = "trapezoid",
         tol: float = 1e-10,
@@ -44,6 +47,9 @@ class Variational(Integrator):
         self.solver = _choice(solver, SOLVERS, "solver")
         self.guess = _choice(guess, GUESSES, "guess")
         self.quadrature = _choice(quadrature, QUADRATURES, "quadrature")
+        self.residual = _choice(residual, ("drnea", "svi"), "residual")
+        if residual == "svi" and (solver not in ("riqn", "broyden") or guess == "ig3"):
+            raise StateError(f'residual="svi" goes with solver="riqn" or "broyden" and guess "ig1", "ig2" or "extrapolate", not {solver!r}, {guess!r}')
         if not 0.0 < tol < 1.0:
             raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example 1e-10")
         if max_evaluations < 2:
@@ -51,11 +57,12 @@ class Variational(Integrator):
         self.tol = float(tol)
         self.max_evaluations = int(max_evaluations)
 
-    def start(self, model: Model, state: State, dt: float) -> _Stepper:
-        return _Stepper(self, model, state, dt)
+    def start(self, model: Model, state: State, dt: float) -> _Stepper | _SviStepper:
+        return _SviStepper(self, model, state, dt) if self.residual == "svi" else _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return evaluate.KICKED_MOMENTUM, 0.5 * dt if self.quadrature == "trapezoid" else 0.0
+        kicked = self.quadrature == "trapezoid" and self.residual == "drnea"
+        return evaluate.KICKED_MOMENTUM, 0.5 * dt if kicked else 0.0
 
 
 class _Stepper:
@@ -118,6 +125,23 @@ class _Stepper:
             return None
         first = self.model.tree.link[1:, layout.VI]
         return self.model.joint_names[int(np.searchsorted(first, bad[0], side="right")) - 1]
+
+
+class _SviStepper(_Stepper):
+    """The same memory with Johnson and Murphey's residual; `target` holds the momentum itself."""
+
+    def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
+        super().__init__(integrator, model, state, dt)
+        self.svi = ScalableVariational(model)
+
+    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
+        i = self.integrator
+        made = svi_run.run(
+            self.model.tree, self.work, self.svi.frames, self.svi.scratch, self.svi.evaluation, self.comparison, self.memory, self.dt,
+            steps, tau, i.tol, GUESSES[i.guess], i.max_evaluations, stride, out_q, out_momentum, evaluations,
+        )  # fmt: skip
+        residual = float(self.memory[layout.LAST_RESIDUAL])
+        return Advance(made, "" if made == steps else self._explain(kernels.STALLED, residual), residual)
 
 
 def _choice(value: str, known, what: str) -> str:

@@ -262,24 +262,25 @@ def lagrangian_gradients(f, s, q, d, h, evaluation):
 
 @kernel
 def svi_residual(f, s, q, d, p, h, evaluation, r):
-    """r = -D1 Ld(q, q + d) - p, eq. (20); returns its largest entry."""
+    """r = -D1 Ld(q, q + d) - p, eq. (20)."""
     lagrangian_gradients(f, s, q, d, h, evaluation)
-    largest = 0.0
     for j in range(r.shape[0]):
         r[j] = s.dL_dqd[j] - 0.5 * h * s.dL_dq[j] - p[j]
-        if abs(r[j]) > largest or r[j] != r[j]:  # a NaN stays: nothing compares greater than it
-            largest = abs(r[j])
-    return largest
 
 
-@entry
-def residual(f, s, q, d, p, h, evaluation, r):
-    return svi_residual(f, s, q, d, p, h, evaluation, r)
-
-
-@entry
-def next_momentum(f, s, q, d, h, evaluation, out):
+@kernel
+def svi_momentum(f, s, q, d, h, evaluation, out):
     """out = D2 Ld(q, q + d), eq. (21)."""
     lagrangian_gradients(f, s, q, d, h, evaluation)
     for j in range(out.shape[0]):
         out[j] = s.dL_dqd[j] + 0.5 * h * s.dL_dq[j]
+
+
+@entry
+def residual(f, s, q, d, p, h, evaluation, r):
+    svi_residual(f, s, q, d, p, h, evaluation, r)
+
+
+@entry
+def next_momentum(f, s, q, d, h, evaluation, out):
+    svi_momentum(f, s, q, d, h, evaluation, out)
