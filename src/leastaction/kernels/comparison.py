@@ -19,7 +19,7 @@ def find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluatio
     if guess == IG3:
         semi_implicit_guess(m, w, other, h)
     if other.solver == RIQN or other.solver == BROYDEN:
-        mass_factor(m, w)
+        mass_factor(m, w, 1.0, 0.0)
     norm = full_residual(m, w, mid, h, memory[TIME], retraction)
     memory[SCALE] = momentum_scale(m, w, mid, h)
     limit = tol * memory[SCALE]

@@ -80,8 +80,11 @@ def project(m, w, out):
     for i in range(link.shape[0] - 1, 0, -1):
         a, l = load3(row, i, F), load3(row, i, F + 3)
         v = link[i, VI]
-        if link[i, KIND] == REVOLUTE:
+        kind = link[i, KIND]
+        if kind == REVOLUTE:
             out[v] = a[2]
+        elif kind == SPHERICAL:
+            out[v], out[v + 1], out[v + 2] = a[0], a[1], a[2]
         else:
             for j in range(v, v + link[i, NV]):
                 out[j] = column_dot(w.S0, j, a, l)
@@ -106,7 +109,7 @@ def displace(m, w, i):
     return c, u, t
 
 
-@kernel
+@inlined
 def residual(m, w, h, retraction):
     """Discrete Euler-Lagrange residual of the increment d, without what acts on the joints during the step.
 

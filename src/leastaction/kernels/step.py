@@ -2,14 +2,14 @@
 
 from ..joints import dispatch
 from ..joints.dispatch import REVOLUTE
-from ..lie.jit import kernel
+from ..lie.jit import inlined, kernel
 from .drnea import carry_residual, residual, set_node
 from .layout import KIND, NV, QI, VI
 from .loads import custom_forces, spring_gradient
 from .midpoint import mid_node
 
 
-@kernel
+@inlined
 def largest(a):
     top = 0.0
     for j in range(a.shape[0]):
@@ -19,7 +19,7 @@ def largest(a):
     return top
 
 
-@kernel
+@inlined
 def full_residual(m, w, mid, h, t, retraction):
     """Residual with everything that acts on the joints during the step; returns its largest entry."""
     residual(m, w, h, retraction)
@@ -37,7 +37,7 @@ def full_residual(m, w, mid, h, t, retraction):
     return largest(w.r)
 
 
-@kernel
+@inlined
 def momentum_scale(m, w, mid, h):
     """What residuals are compared with: the largest momentum or impulse in the balance of the last residual."""
     top = largest(w.target)
@@ -48,7 +48,7 @@ def momentum_scale(m, w, mid, h):
     return top
 
 
-@kernel
+@inlined
 def extrapolate(w, known):
     """Guess: the last increments continued by a polynomial of the degree 0 to 3 that would have guessed the last one best.
 
@@ -85,7 +85,7 @@ def extrapolate(w, known):
         w.d[j] = x
 
 
-@kernel
+@inlined
 def advance_coordinates(m, w):
     for i in range(1, m.link.shape[0]):
         v = m.link[i, VI]
@@ -115,7 +115,7 @@ def begin(m, w, mid, h):
         kick_springs(m, w, 0.5 * h)
 
 
-@kernel
+@inlined
 def arrive(m, w, mid, h, t):
     """Move to the end of the step: new q, new node, target momentum of the next step (its half kick included)."""
     advance_coordinates(m, w)
