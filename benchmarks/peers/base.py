@@ -120,8 +120,8 @@ def _is_identity(pose: la.Pose) -> bool:
 def verify(peer: Peer, built: PeerModel, model: la.Model, q: Array, v: Array, tolerance: float = 1e-9) -> float:
     """Compare mass matrix and acceleration at (q, v) with leastaction; returns the largest relative error.
 
-    Accelerations are compared through M a: the forces they belong to.  Long chains have mass matrices whose condition
-    number alone would make two correct accelerations differ.
+    Accelerations are compared through the forces they belong to, |M a + bias| against |M| |a| + |bias|: the mass matrices
+    of long chains are so badly conditioned that two correct accelerations differ.
     """
     built.set_state(q, v)
     ours = la.dynamics.mass_matrix(model, q)
@@ -132,7 +132,7 @@ def verify(peer: Peer, built: PeerModel, model: la.Model, q: Array, v: Array, to
     theirs = built.acceleration()
     if theirs is not None:
         bias = la.dynamics.inverse(model, q, v, np.zeros(model.nv))
-        terms = np.abs(ours @ theirs).max() + np.abs(bias).max()
+        terms = (np.abs(ours) @ np.abs(theirs) + np.abs(bias)).max()
         errors["acceleration"] = np.abs(ours @ theirs + bias).max() / terms
     if not errors:
         raise AdapterError(f"{peer.name} on {model.name!r}: nothing to compare, give the adapter mass_matrix() or acceleration()")
