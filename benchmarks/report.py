@@ -117,6 +117,7 @@ def page(rows: list[Row], kernels: dict[str, dict[str, float]], peers: list[Peer
         "- MuJoCo: `mj_step(model, data, nstep)`, contacts and constraints off; DART: `world.step()`.  Euler steps are of order 1,",
         "  ours of order 2, RK4 steps of order 4.",
         "- Before anything is timed, mass matrix and accelerations of every peer are compared with ours at a random state (1e-9 relative).",
+        *(f"- {p.name}: {p.note}" for p in peers if p.note),
         *left_out(rows, missing),
         "",
         "## Time of one call",

@@ -47,6 +47,7 @@ class Peer:
     build: Callable[[la.Mechanism, float], PeerModel]  #: (mechanism, dt)
     max_dofs: int = 10**9  #: larger models need too much memory or time
     max_dofs_because: str = ""
+    note: str = ""  #: what a reader of the table has to know
 
     def supports(self, mechanism: la.Mechanism) -> str:
         """Empty if the peer can run the mechanism, otherwise the reason why not."""
