@@ -13,7 +13,7 @@ import numpy as np
 import leastaction as la
 
 from .peers.base import Peer
-from .speed import ABA, STEP, Row
+from .speed import ABA, STEP, Results, Row
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -31,7 +31,10 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def times_table(rows: list[Row], peers: list[Peer]) -> str:
     columns = [STEP, ABA, *(p.name for p in peers)]
-    body = [[r.case.name, *(number(_microseconds(r, c)) for c in columns), f"{r.evaluations:.2f}"] for r in rows]
+    body = []
+    for r in rows:
+        name = r.case.name if r.confirmed else f"{r.case.name} (noisy)"
+        body.append([name, *(number(_microseconds(r, c)) for c in columns), f"{r.evaluations:.2f}"])
     return table(["microseconds", *columns, "evaluations per step"], body)
 
 
@@ -96,13 +99,13 @@ def versions(peers: list[Peer]) -> str:
 
 def left_out(rows: list[Row], missing: dict[str, str]) -> list[str]:
     notes = [f"- {name}: not measured ({reason})" for name, reason in missing.items()]
-    seen = {(column, reason): r.case.name for r in rows for column, reason in r.left_out.items()}
-    names = {key: [r.case.name for r in rows if r.left_out.get(key[0]) == key[1]] for key in seen}
-    return notes + [f"- {column}: not on {', '.join(cases)} ({reason})" for (column, reason), cases in names.items()]
+    reasons = dict.fromkeys((column, reason) for r in rows for column, reason in r.left_out.items())
+    return notes + [f"- {column} is left out ({reason}) where the table has a dash" for column, reason in reasons]
 
 
-def page(rows: list[Row], kernels: dict[str, dict[str, float]], peers: list[Peer], missing: dict[str, str]) -> str:
+def page(results: Results) -> str:
     """docs/benchmarks.md"""
+    rows, kernels, peers, missing = results.rows, results.kernels, results.peers, results.missing
     return "\n".join([
         "# Speed",
         "",
@@ -112,11 +115,12 @@ def page(rows: list[Row], kernels: dict[str, dict[str, float]], peers: list[Peer
         f"- Machine: {machine()}",
         f"- Versions: {versions(peers)}",
         "- Step 1 ms.  Chains start with the first joint at 45 degrees, at rest; ball-joint chain and humanoid move in all axes.",
-        "- `leastaction step`: a full step of `la.Variational()`, tolerance 1e-10, 1000 steps after 300 to warm up, in one compiled loop.",
+        "- `leastaction step`: a full step of `la.Variational()`, tolerance 1e-10, 300 to 1000 steps after 300 to warm up, in a compiled loop.",
         "- `leastaction ABA`, `pin.aba`: forward dynamics once, ours repeated in compiled code, Pinocchio's called from Python.",
         "- MuJoCo: `mj_step(model, data, nstep)`, contacts and constraints off; DART: `world.step()`.  Euler steps are of order 1,",
         "  ours of order 2, RK4 steps of order 4.",
         "- Before anything is timed, mass matrix and accelerations of every peer are compared with ours at a random state (1e-9 relative).",
+        "- Times are minima of interleaved repeats over several passes; `(noisy)` marks rows whose minima were not reached three times.",
         *(f"- {p.name}: {p.note}" for p in peers if p.note),
         *left_out(rows, missing),
         "",

@@ -10,13 +10,10 @@ from leastaction.kernels import probe_speed
 from . import ours, peers
 from .cases import Case, all_cases
 from .peers.base import Peer, verify
-from .timing import interleaved_minimum, pin_to_one_core
+from .timing import Interleaved, measure_all, pin_to_one_core
 
 DT = 1e-3
 STEP, ABA = "leastaction step", "leastaction ABA"
-TIMED_STEPS = 1000  # steps of ours per repeat: the same stretch of the motion every time
-
-
 @dataclass
 class Row:
     """Seconds per call of every column for one mechanism."""
@@ -24,6 +21,7 @@ class Row:
     case: Case
     seconds: dict[str, float]
     evaluations: float  #: residual evaluations per step of leastaction
+    confirmed: bool  #: every minimum was reached several times
     left_out: dict[str, str] = field(default_factory=dict)  #: column -> reason
 
     def ratio(self, numerator: str, denominator: str) -> float | None:
@@ -32,36 +30,56 @@ class Row:
         return self.seconds[numerator] / self.seconds[denominator]
 
 
-def measure(case: Case, columns: list[Peer], repeats: int) -> Row:
-    step = ours.Step(case.model, DT)
-    candidates = {STEP: step, ABA: ours.Kernel(case.model, DT, probe_speed.ABA)}
-    left_out = {}
-    for peer in columns:
-        reason = peer.supports(case.mechanism)
-        if reason:
-            left_out[peer.name] = reason
-            continue
-        built = peer.build(case.mechanism, DT)
-        verify(peer, built, case.model, *case.random_state())
-        candidates[peer.name] = built
-    seconds = interleaved_minimum(candidates, case.q, case.v, repeats=repeats, fixed_reps={STEP: TIMED_STEPS})
-    return Row(case, seconds, step.evaluations, left_out)
+def timed_steps(case: Case) -> int:
+    """Steps of ours per repeat: the same stretch of the motion every time."""
+    return 1000 if case.links <= 50 else 300
 
 
-def kernel_times(case: Case, repeats: int) -> dict[str, float]:
-    """Seconds per call of the single kernels a step is made of."""
-    candidates = {name: ours.Kernel(case.model, DT, what) for what, name in enumerate(probe_speed.NAMES)}
-    return interleaved_minimum(candidates, case.q, case.v, repeats=repeats)
+class Comparison:
+    """One mechanism in leastaction and in every peer that can have it, each peer checked against leastaction."""
+
+    def __init__(self, case: Case, columns: list[Peer]):
+        self.case = case
+        self.step = ours.Step(case.model, DT)
+        candidates = {STEP: self.step, ABA: ours.Kernel(case.model, DT, probe_speed.ABA)}
+        self.left_out = {}
+        for peer in columns:
+            reason = peer.supports(case.mechanism)
+            if reason:
+                self.left_out[peer.name] = reason
+                continue
+            built = peer.build(case.mechanism, DT)
+            verify(peer, built, case.model, *case.random_state())
+            candidates[peer.name] = built
+        self.times = Interleaved(candidates, case.q, case.v, fixed_reps={STEP: timed_steps(case)})
+
+    def row(self) -> Row:
+        return Row(self.case, self.times.best, self.step.evaluations, self.times.confirmed, self.left_out)
 
 
-def run(repeats: int = 15, cases: list[Case] | None = None) -> tuple[list[Row], dict[str, dict[str, float]], list[Peer], dict[str, str]]:
-    """Measure everything; returns rows, kernel times of two chains, the peers and the reasons why some are missing."""
+@dataclass
+class Results:
+    rows: list[Row]
+    kernels: dict[str, dict[str, float]]  #: mechanism -> kernel -> seconds
+    peers: list[Peer]
+    missing: dict[str, str]  #: peer that is not installed -> reason
+
+
+def run(cases: list[Case] | None = None, passes: int = 3, max_passes: int = 20) -> Results:
+    """Measure everything."""
     pin_to_one_core()
     columns, missing = peers.installed()
-    rows = []
     cases = all_cases() if cases is None else cases
+    comparisons = []
     for case in cases:
-        print(f"  {case.name} ...", file=sys.stderr, flush=True)
-        rows.append(measure(case, columns, repeats))
-    kernels = {c.name: kernel_times(c, repeats) for c in cases if c.kind == "3-D chain" and c.links in (10, 100) or c.kind in ("humanoid",)}
-    return rows, kernels, columns, missing
+        print(f"  building and checking: {case.name}", file=sys.stderr, flush=True)
+        comparisons.append(Comparison(case, columns))
+    parts = {c.name: _kernels(c) for c in cases if c.kind == "humanoid" or (c.kind == "3-D chain" and c.links in (10, 100))}
+    print("  timing", file=sys.stderr, flush=True)
+    measure_all([*(c.times for c in comparisons), *parts.values()], passes, max_passes=max_passes)
+    return Results([c.row() for c in comparisons], {name: times.best for name, times in parts.items()}, columns, missing)
+
+
+def _kernels(case: Case) -> Interleaved:
+    """The single kernels a step is made of."""
+    return Interleaved({name: ours.Kernel(case.model, DT, what) for what, name in enumerate(probe_speed.NAMES)}, case.q, case.v)
