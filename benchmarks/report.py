@@ -115,7 +115,7 @@ def page(results: Results) -> str:
         f"- Machine: {machine()}",
         f"- Versions: {versions(peers)}",
         "- Step 1 ms.  Chains start with the first joint at 45 degrees, at rest; ball-joint chain and humanoid move in all axes.",
-        "- `leastaction step`: a full step of `la.Variational()`, tolerance 1e-10, 300 to 1000 steps after 300 to warm up, in a compiled loop.",
+        "- `leastaction step`: a full step of `la.Variational()`, tolerance 1e-10, 300 to 1000 warm steps in one compiled loop.",
         "- `leastaction ABA`, `pin.aba`: forward dynamics once, ours repeated in compiled code, Pinocchio's called from Python.",
         "- MuJoCo: `mj_step(model, data, nstep)`, contacts and constraints off; DART: `world.step()`.  Euler steps are of order 1,",
         "  ours of order 2, RK4 steps of order 4.",
