@@ -47,7 +47,7 @@ def ball_chain(n: int, whirling: bool = False) -> Case:
     """First joint at 45 degrees, the straight chain swinging sideways and spinning.
 
     whirling: every joint turns at that rate against the link before, so that speeds add up along the chain.  With 50 links
-    the kinetic energy is some 25 times the potential energy of lifting the chain: a motion that is hard at 1 ms.
+    the kinetic energy is 27 times what it takes to lift the hanging chain to the height of its support.
     """
     mechanism = la.examples.ball_chain(n)
     model = mechanism.compile()

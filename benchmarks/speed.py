@@ -74,7 +74,8 @@ def run(cases: list[Case] | None = None, passes: int = 3, max_passes: int = 20) 
     for case in cases:
         print(f"  building and checking: {case.name}", file=sys.stderr, flush=True)
         comparisons.append(Comparison(case, columns))
-    parts = {c.name: _kernels(c) for c in cases if c.kind == "humanoid" or (c.kind == "3-D chain" and c.links in (10, 100))}
+    in_parts = [("3-D chain", 10), ("3-D chain", 100), ("ball chain", 50)]
+    parts = {c.name: _kernels(c) for c in cases if c.kind == "humanoid" or (c.kind, c.links) in in_parts}
     print("  timing", file=sys.stderr, flush=True)
     measure_all([*(c.times for c in comparisons), *parts.values()], passes, max_passes=max_passes)
     return Results([c.row() for c in comparisons], {name: times.best for name, times in parts.items()}, columns, missing)

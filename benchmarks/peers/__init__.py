@@ -6,7 +6,6 @@ import importlib
 
 from .base import Peer
 
-# DART's collision libraries are loaded last: they must not decide which C++ runtime Pinocchio gets
 _FILES = ("pinocchio", "mujoco_", "dart_", "trep_")
 
 

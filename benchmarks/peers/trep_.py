@@ -101,7 +101,7 @@ def _version() -> str:
 PEERS = [
     Peer(
         "trep step", _version(), (la.Revolute, la.Prismatic), MidpointStep,
-        max_dofs=20, max_dofs_because="tens of milliseconds per step and more, it grows with nv^3",
+        max_dofs=20, max_dofs_because="tens of milliseconds per step and more, growing with about nv^3",
         note="the release on PyPI is for Python 2 and does not build; measured with its sources ported mechanically to Python 3",
     )
 ]  # fmt: skip
