@@ -1,0 +1,66 @@
+"""leastaction behind the same interface as the peers: the full variational step, and single kernels."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import leastaction as la
+from leastaction.kernels import probe_speed
+from leastaction.lie.retractions import NAMES as RETRACTIONS
+
+from .peers.base import Array
+
+WARM_UP_STEPS = 300  # the guess extrapolates the last steps, and the first motion from rest is not typical
+
+
+class Step:
+    """Full steps of the variational integrator, warm, in one compiled call.
+
+    Every measurement repeats the same steps of the same simulation: the number of Newton corrections depends on the motion.
+    """
+
+    def __init__(self, model: la.Model, dt: float, integrator: la.Integrator | None = None):
+        self.model, self.dt = model, dt
+        self.integrator = la.Variational(tol=1e-10) if integrator is None else integrator
+        self.evaluations = float("nan")  #: residual evaluations per step in the last measurement
+
+    def set_state(self, q: Array, v: Array) -> None:
+        self.state = self.model.state(q, v)
+
+    def timed(self, reps: int) -> float:
+        simulator = la.Simulator(self.model, self.state, dt=self.dt, integrator=self.integrator)
+        simulator.run(WARM_UP_STEPS, record_every=WARM_UP_STEPS, progress=False)
+        began = time.perf_counter()
+        run = simulator.run(reps, record_every=reps, progress=False)
+        seconds = (time.perf_counter() - began) / reps
+        self.evaluations = float(np.mean(run.iterations))
+        return seconds
+
+
+class Kernel:
+    """One kernel, repeated inside compiled code."""
+
+    def __init__(self, model: la.Model, dt: float, what: int, retraction: str = "cayley"):
+        self.model, self.dt, self.what, self.retraction = model, dt, what, RETRACTIONS[retraction]
+        self.scratch = np.zeros((len(model.bodies) + 1, 6))
+        self.out = np.zeros(model.nv)
+
+    def set_state(self, q: Array, v: Array) -> None:
+        self.q, self.v, self.tau = q.copy(), v.copy(), np.zeros(self.model.nv)
+        self.work = self.model.make_work()
+        self.work.q[:] = q
+        self.work.d[:] = self.dt * v
+        for needed in (probe_speed.SET_NODE, probe_speed.RESIDUAL, probe_speed.NEWTON_MATRIX):
+            self._repeat(needed, 1)
+
+    def timed(self, reps: int) -> float:
+        began = time.perf_counter()
+        self._repeat(self.what, reps)
+        return (time.perf_counter() - began) / reps
+
+    def _repeat(self, what: int, reps: int) -> None:
+        probe_speed.repeat(
+            what, reps, self.model.tree, self.work, self.dt, self.retraction, self.q, self.v, self.tau, self.scratch, self.out
+        )  # fmt: skip

@@ -1,0 +1,35 @@
+"""Repeat one kernel many times inside compiled code, so that it can be timed without the cost of calls from Python."""
+
+from ..lie.jit import entry
+from .articulated import mass_factor, mass_solve
+from .drnea import residual, set_node
+from .evaluate import acceleration
+from .tree_newton import assemble, factorise, solve
+
+# what to repeat
+ABA, SET_NODE, RESIDUAL, NEWTON_MATRIX, NEWTON_SOLVE, MASS_SOLVE = range(6)
+NAMES = ("aba", "set_node", "residual", "assemble + factorise", "solve", "mass_factor + mass_solve")
+
+
+@entry
+def repeat(what, repeats, m, w, h, retraction, q, v, tau, scratch, out):
+    """Run the kernel `what` `repeats` times.
+
+    q, v, tau: state of the dynamics (ABA only);  scratch: (n+1, 6);  out: (nv,).  The other kernels read w: run SET_NODE,
+    then RESIDUAL, then NEWTON_MATRIX once before NEWTON_SOLVE.
+    """
+    for _ in range(repeats):
+        if what == ABA:
+            acceleration(m, w, 0.0, q, v, tau, scratch, out)
+        elif what == SET_NODE:
+            set_node(m, w, h, h, True, retraction, out)
+        elif what == RESIDUAL:
+            residual(m, w, h, retraction)
+        elif what == NEWTON_MATRIX:
+            assemble(m, w, h, retraction)
+            factorise(m, w, m.damping)
+        elif what == NEWTON_SOLVE:
+            solve(m, w)
+        elif what == MASS_SOLVE:
+            mass_factor(m, w)
+            mass_solve(m, w, tau, out)
