@@ -7,9 +7,10 @@ import time
 import numpy as np
 
 import leastaction as la
-from leastaction.kernels import probe_speed
+from leastaction.kernels.layout import DENSE, make_comparison
 from leastaction.lie.retractions import NAMES as RETRACTIONS
 
+from . import probe
 from .peers.base import Array
 
 WARM_UP_STEPS = 300  # the guess extrapolates the last steps, and the first motion from rest is not typical
@@ -42,17 +43,19 @@ class Step:
 class Kernel:
     """One kernel, repeated inside compiled code."""
 
-    def __init__(self, model: la.Model, dt: float, what: int, retraction: str = "cayley"):
+    def __init__(self, model: la.Model, dt: float, what: int, retraction: str = "exp"):
         self.model, self.dt, self.what, self.retraction = model, dt, what, RETRACTIONS[retraction]
         self.scratch = np.zeros((len(model.bodies) + 1, 6))
         self.out = np.zeros(model.nv)
+        solver = DENSE if what == probe.DENSE_SOLVE else 0
+        self.dense = make_comparison(solver, len(model.bodies), model.nv, 2)
 
     def set_state(self, q: Array, v: Array) -> None:
         self.q, self.v, self.tau = q.copy(), v.copy(), np.zeros(self.model.nv)
         self.work = self.model.make_work()
         self.work.q[:] = q
         self.work.d[:] = self.dt * v
-        for needed in (probe_speed.SET_NODE, probe_speed.RESIDUAL, probe_speed.NEWTON_MATRIX):
+        for needed in (probe.SET_NODE, probe.RESIDUAL, probe.NEWTON_MATRIX):
             self._repeat(needed, 1)
 
     def timed(self, reps: int) -> float:
@@ -61,6 +64,6 @@ class Kernel:
         return (time.perf_counter() - began) / reps
 
     def _repeat(self, what: int, reps: int) -> None:
-        probe_speed.repeat(
-            what, reps, self.model.tree, self.work, self.dt, self.retraction, self.q, self.v, self.tau, self.scratch, self.out
+        probe.repeat(
+            what, reps, self.model.tree, self.work, self.dense, self.dt, self.retraction, self.q, self.v, self.tau, self.scratch, self.out
         )  # fmt: skip

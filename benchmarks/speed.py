@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from leastaction.kernels import probe_speed
 
-from . import ours, peers
+from . import ours, peers, probe
 from .cases import Case, all_cases
 from .peers.base import Peer, verify
 from .timing import Interleaved, measure_all, pin_to_one_core
@@ -41,7 +40,7 @@ class Comparison:
     def __init__(self, case: Case, columns: list[Peer]):
         self.case = case
         self.step = ours.Step(case.model, DT)
-        candidates = {STEP: self.step, ABA: ours.Kernel(case.model, DT, probe_speed.ABA)}
+        candidates = {STEP: self.step, ABA: ours.Kernel(case.model, DT, probe.ABA)}
         self.left_out = {}
         for peer in columns:
             reason = peer.supports(case.mechanism)
@@ -83,4 +82,4 @@ def run(cases: list[Case] | None = None, passes: int = 3, max_passes: int = 20) 
 
 def _kernels(case: Case) -> Interleaved:
     """The single kernels a step is made of."""
-    return Interleaved({name: ours.Kernel(case.model, DT, what) for what, name in enumerate(probe_speed.NAMES)}, case.q, case.v)
+    return Interleaved({name: ours.Kernel(case.model, DT, what) for what, name in enumerate(probe.NAMES)}, case.q, case.v)

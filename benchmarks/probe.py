@@ -1,0 +1,41 @@
+"""Repeat one kernel many times inside compiled code, so that it can be timed without the cost of calls from Python."""
+
+from numba import njit
+
+from leastaction.kernels.articulated import mass_factor, mass_solve
+from leastaction.kernels.comparison import dense_jacobian, dense_solve
+from leastaction.kernels.drnea import residual, set_node
+from leastaction.kernels.evaluate import acceleration
+from leastaction.kernels.tree_newton import assemble, factorise, solve
+
+# what to repeat
+ABA, SET_NODE, RESIDUAL, NEWTON_MATRIX, NEWTON_SOLVE, MASS_SOLVE, DENSE_SOLVE = range(7)
+NAMES = ("aba", "set_node", "residual", "assemble + factorise", "solve", "mass_factor + mass_solve", "dense Newton update")
+
+
+@njit
+def repeat(what, repeats, m, w, other, h, retraction, q, v, tau, scratch, out):
+    """Run the kernel `what` `repeats` times.
+
+    q, v, tau: state of the dynamics (ABA only);  scratch: (n+1, 6);  out: (nv,).  The other kernels read w: run SET_NODE,
+    then RESIDUAL, then NEWTON_MATRIX once before NEWTON_SOLVE.
+    """
+    for _ in range(repeats):
+        if what == ABA:
+            acceleration(m, w, 0.0, q, v, tau, scratch, out)
+        elif what == SET_NODE:
+            set_node(m, w, h, h, True, out)
+        elif what == RESIDUAL:
+            residual(m, w, h, retraction)
+        elif what == NEWTON_MATRIX:
+            assemble(m, w, h, retraction)
+            factorise(m, w)
+        elif what == NEWTON_SOLVE:
+            solve(m, w)
+        elif what == MASS_SOLVE:
+            mass_factor(m, w, 1.0, 0.0)
+            mass_solve(m, w, tau, out)
+        elif what == DENSE_SOLVE:
+            assemble(m, w, h, retraction)
+            dense_jacobian(m, w, None, other, h)
+            dense_solve(other.J, other.pivot, w.r, out)
