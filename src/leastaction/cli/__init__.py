@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code: 0, or 1 after an error that was explained on stderr."""
     parser = argparse.ArgumentParser(prog="leastaction", description="Multibody simulation with variational integrators.")
     parser.add_argument("--version", action="version", version=f"leastaction {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands = parser.add_subparsers(dest="command", required=True)
     for name, module in COMMANDS.items():
         command = commands.add_parser(
             name, help=module.HELP, description=module.HELP, formatter_class=argparse.ArgumentDefaultsHelpFormatter

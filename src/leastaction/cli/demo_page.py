@@ -19,8 +19,11 @@ _MOST_SECONDS = 30.0  # of animation
 _MOST_NUMBERS = 60_000  # angles of one run kept in the page, about 0.4 MB
 
 
-def page(runs: dict[str, Trajectory], rows: list[dict[str, str]], picture: bytes) -> str:
-    """HTML text with the table `rows`, the energy plot `picture` (PNG) and an animation of the chains in `runs`."""
+def page(runs: dict[str, Trajectory], rows: list[dict[str, str]], picture: bytes, command: str) -> str:
+    """HTML text with the table `rows`, the energy plot `picture` (PNG) and an animation of the chains in `runs`.
+
+    `command` is what a reader types to get the same page.
+    """
     first = next(iter(runs.values()))
     return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=html.escape(first.model.name),
@@ -29,6 +32,7 @@ def page(runs: dict[str, Trajectory], rows: list[dict[str, str]], picture: bytes
         picture=base64.b64encode(picture).decode("ascii"),
         data=json.dumps(_animation(runs), separators=(",", ":")),
         version=__version__,
+        command=html.escape(command),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..analysis import energy_error
 from ..trajectory import Trajectory
-from .canvas import Path, Runs, finish, label_y, legend, line, named_runs, panels
+from .canvas import Path, Runs, finish, label_y, legend, line, logarithmic, named_runs, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def energy(runs: Runs, *, labels: Sequence[str] | None = None, title: str | None
             line(below, run.t, _drawable_in_logarithmic_axes(error), i)
         label_y(above, "E − E(0)  (J)")
         label_y(below, "|E − E(0)|  (J)")
-        below.set_yscale("log")
+        logarithmic(below, decades=6)
         legend(above)
     return finish(figure, save_to)
 

@@ -28,7 +28,7 @@ def joints(
     first = next(iter(named.values()))
     for label, run in named.items():
         if run.model.joint_names != first.model.joint_names:
-            raise StateError(f"run {label!r} is of {run.model!r}, whose joints are not those of {first.model!r}; compare runs of one mechanism")
+            raise StateError(f"run {label!r} is of {run.model!r}, with other joints than {first.model!r}; compare runs of one mechanism")
     chosen = _choose(first.model.bodies, first.model.joint_names, names)
     left_out = not names and len(chosen) < len(first.model.bodies)
     heading = f"Joints: {first.model.name}" + (f" (first {len(chosen)} of {len(first.model.bodies)})" if left_out else "")
