@@ -85,6 +85,8 @@ def panels(rows: int, title: str, columns: int = 1, height: float = 2.3) -> tupl
         axes.margins(x=0.0)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
+        if columns == 1:
+            axes.yaxis.set_label_coords(-0.085, 0.5)  # one below the other
     for axes in grid[-1]:
         axes.set_xlabel("time t (s)", fontsize=9, color=_INK)
     return figure, list(grid.flat)
