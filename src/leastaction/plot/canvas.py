@@ -82,6 +82,7 @@ def panels(rows: int, title: str, columns: int = 1, height: float = 2.3) -> tupl
         axes.grid(color=_GRID, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.tick_params(colors=_INK, labelsize=8, length=3)
+        axes.yaxis.get_offset_text().set(fontsize=8, color=_INK)
         axes.margins(x=0.0)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
@@ -96,8 +97,14 @@ def label_y(axes: Axes, text: str) -> None:
     axes.set_ylabel(text, fontsize=9, color=_INK)
 
 
-def legend(axes: Axes, columns: int = 1) -> None:
-    axes.legend(fontsize=8, ncols=columns, loc="upper left", framealpha=0.9, edgecolor=_GRID, borderpad=0.4)
+def legend(axes: Axes) -> None:
+    """In one row above the panel, where it hides nothing; inside, in two columns, if it has many entries."""
+    entries = len(axes.lines)
+    style: dict[str, Any] = {"fontsize": 8, "handlelength": 1.6, "columnspacing": 1.2}
+    if entries <= 7:
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=entries, frameon=False, borderaxespad=0.0, **style)
+    else:
+        axes.legend(loc="upper left", ncols=2, framealpha=0.85, edgecolor=_GRID, **style)
 
 
 def line(axes: Axes, t: Array, y: Array, i: int, label: str | None = None, dash: int | None = None) -> None:

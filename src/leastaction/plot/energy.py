@@ -45,7 +45,7 @@ def _parts(axes: Axes, run: Trajectory) -> None:
     for i, (label, values) in enumerate([("total", run.energy), ("kinetic", run.kinetic), ("potential", run.potential)]):
         line(axes, run.t, values, i, label)
     label_y(axes, "energy  (J)")
-    legend(axes, columns=3)
+    legend(axes)
 
 
 def _drawable_in_logarithmic_axes(error: np.ndarray) -> np.ndarray:

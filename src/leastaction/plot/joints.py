@@ -43,9 +43,9 @@ def joints(
         label_y(left, f"{body.joint_name}\n{_unit(body, '')}")
         label_y(right, _unit(body, "/s"))
         if (compared and row == 0) or body.joint.nv > 1:
-            legend(left, columns=2)
+            legend(left)
         if body.joint.nq != body.joint.nv:
-            legend(right, columns=2)
+            legend(right)
     return finish(figure, save_to)
 
 
@@ -65,7 +65,8 @@ def _draw(axes: Axes, t: Array, columns: Array, parts: Sequence[str], run: int, 
         if not compared:
             line(axes, t, columns[:, j], j, part)
         else:
-            line(axes, t, columns[:, j], run, label if len(parts) == 1 else f"{label}: {part}", dash=j)
+            several = len(parts) > 1  # a single part leaves the dashes to the runs, which often lie on top of each other
+            line(axes, t, columns[:, j], run, f"{label}: {part}" if several else label, dash=j if several else run)
 
 
 def _speed_names(body: Body) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ def momentum(runs: Runs, *, labels: Sequence[str] | None = None, title: str | No
         for axes, columns in ((above, first.momentum[:, :3]), (below, first.momentum[:, 3:])):
             for i, axis in enumerate("xyz"):
                 line(axes, first.t, columns[:, i], i, axis)
-            legend(axes, columns=3)
+            legend(axes)
         label_y(above, "angular L  (kg m²/s)")
         label_y(below, "linear p  (kg m/s)")
     else:
