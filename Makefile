@@ -1,0 +1,36 @@
+# Every target sets itself up in .venv; only Python >= 3.11 is needed (make PYTHON=python3.12 ... picks another one).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(wildcard src tests benchmarks papers)
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.ready-plot
+	$(BIN)/leastaction demo
+
+test: lint
+	$(BIN)/python tests/warm_up.py
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.ready-test
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+bench: $(VENV)/.ready-bench
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else f"leastaction needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+# one stamp per extra: set-up happens again only when the dependencies change
+$(VENV)/.ready-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@

@@ -1,0 +1,16 @@
+"""Pictures of trajectories.  Each function returns a matplotlib Figure and, with `save_to`, writes it to a file.
+
+    la.plot.energy(run)                                  one run: kinetic, potential, total, and the energy error
+    la.plot.energy({"variational": a, "Euler": b})       several runs compared
+    la.plot.momentum(run)
+    la.plot.joints(run, "link1", "link2")
+
+Matplotlib is imported when something is drawn, and only its Figure: no window, no global state.  Notebooks show the
+returned figure; `save_to="energy.png"` (or .svg, .pdf) writes it.
+"""
+
+from .energy import energy
+from .joints import joints
+from .momentum import momentum
+
+__all__ = ["energy", "joints", "momentum"]

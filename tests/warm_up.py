@@ -1,0 +1,19 @@
+"""Compile every kernel once before the tests start, so that parallel workers find them in the cache instead of each compiling its own."""
+
+import leastaction as la
+
+
+def main() -> None:
+    model = la.examples.chain(2).compile()
+    integrators = [cls for cls in (getattr(la, name) for name in la.__all__) if isinstance(cls, type) and issubclass(cls, la.Integrator)]
+    for integrator in integrators:
+        if integrator is not la.Integrator:
+            run = la.simulate(model, steps=2, dt=1e-3, v=[0.1, 0.2], integrator=integrator())
+            assert run.energy.shape == (3,)
+    q, v = run.q[-1], run.v[-1]
+    la.dynamics.mass_matrix(model, q)
+    la.dynamics.inverse(model, q, v, la.dynamics.forward(model, q, v))
+
+
+if __name__ == "__main__":
+    main()
