@@ -28,14 +28,14 @@ def repeat(what, repeats, m, w, other, h, retraction, q, v, tau, scratch, out):
         elif what == RESIDUAL:
             residual(m, w, h, retraction)
         elif what == NEWTON_MATRIX:
-            assemble(m, w, h, retraction)
+            assemble(m, w, h, retraction, True)
             factorise(m, w)
         elif what == NEWTON_SOLVE:
             solve(m, w)
         elif what == MASS_SOLVE:
-            mass_factor(m, w, 1.0, 0.0)
+            mass_factor(m, w)
             mass_solve(m, w, tau, out)
         elif what == DENSE_SOLVE:
-            assemble(m, w, h, retraction)
+            assemble(m, w, h, retraction, True)
             dense_jacobian(m, w, None, other, h)
             dense_solve(other.J, other.pivot, w.r, out)

@@ -79,7 +79,7 @@ class _Stepper:
             self.comparison = layout.make_comparison(solver, len(model.bodies), model.nv, integrator.max_evaluations)
         self.memory = np.zeros(layout.MEMORY)
         self.memory[layout.RATE] = layout.ALWAYS_NEW
-        self.memory[layout.RATE_MASS] = 0.01  # hopeful: tried on the second step
+        self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
         self.memory[layout.TIME] = state.t
 
     def record(self, out_q, out_momentum) -> None:

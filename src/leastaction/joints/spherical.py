@@ -89,6 +89,18 @@ def tangent_columns(d, v, S, row):
 
 
 @inlined
+def cayley_rate(d, turn):
+    """Change of the increment d that turns its end by `turn` (body axes there): inverse of `tangent_columns`."""
+    y = cross(d, turn)
+    s = 0.25 * dot(d, turn)
+    return (
+        turn[0] + 0.5 * y[0] + s * d[0],
+        turn[1] + 0.5 * y[1] + s * d[1],
+        turn[2] + 0.5 * y[2] + s * d[2],
+    )
+
+
+@inlined
 def half_turn_vector(d, v):
     """n tan(angle/4) of the increment; the midpoint turns by (1 -+ c^)/2 times the variation of start and end."""
     w, u = cayley_quaternion(d, v)

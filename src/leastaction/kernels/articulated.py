@@ -1,7 +1,7 @@
 """M^-1 in O(n): articulated-body factorisation, its solve, and forward dynamics (ABA)."""
 
 from ..joints.dispatch import REVOLUTE, SPHERICAL
-from ..lie.algebra import ZERO3, accumulate6, accumulate9, add, axpy, congruent, cross, dot, hat, load3, load6, load9, matmul, matmul_t, mataxpy, matvec, outer, scale, store3, store6, store9, symvec, tmatvec  # fmt: skip
+from ..lie.algebra import ZERO3, accumulate6, accumulate9, add, axpy, congruent, cross, dot, hat, load3, load6, load9, matmul, matmul_t, mataxpy, matvec, outer, store3, store6, store9, symvec, tmatvec  # fmt: skip
 from ..lie.jit import inlined, kernel
 from .continuous import gyroscopic_wrench, twists, velocity_products
 from .layout import DINV, ETA, INERTIA, KIND, MASS, MOMENT, NV, PARENT, U, VI, F, P, R
@@ -18,18 +18,14 @@ def rank_one(s, u, d):
     return s[0] - a * u[0], s[1] - a * u[1], s[2] - a * u[2], s[3] - b * u[1], s[4] - b * u[2], s[5] - c * u[2]
 
 
-@inlined
-def mass_factor(m, w, factor, damping):
-    """Articulated inertias of factor * M + damping * diag(dampers), leaves to root.
-
-    Reads R, P, S0; writes art, factor (U, DINV).
-    """
+@kernel
+def mass_factor(m, w):
+    """Articulated inertias of all bodies, leaves to root.  Reads R, P, S0; writes art, factor (U, DINV)."""
     link, art, fac, row = m.link, w.art, w.factor, w.row
     for i in range(1, link.shape[0]):
-        mass = factor * m.body[i, MASS]
-        aa = load6(m.body, i, INERTIA)
-        store6(art, i, S_AA, (factor * aa[0], factor * aa[1], factor * aa[2], factor * aa[3], factor * aa[4], factor * aa[5]))
-        store9(art, i, S_AL, hat(scale(factor, load3(m.body, i, MOMENT))))
+        mass = m.body[i, MASS]
+        store6(art, i, S_AA, load6(m.body, i, INERTIA))
+        store9(art, i, S_AL, hat(load3(m.body, i, MOMENT)))
         store6(art, i, S_LL, (mass, 0.0, 0.0, mass, 0.0, mass))
     for i in range(link.shape[0] - 1, 0, -1):
         aa, al, ll = load6(art, i, S_AA), load9(art, i, S_AL), load6(art, i, S_LL)
@@ -48,7 +44,7 @@ def mass_factor(m, w, factor, damping):
                 sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
                 ua, ul = add(symvec(aa, sa), matvec(al, sl)), add(tmatvec(al, sa), symvec(ll, sl))
                 d = dot(sa, ua) + dot(sl, ul)
-            dinv = 1.0 / (d + damping * m.damping[j])
+            dinv = 1.0 / d
             store3(fac, j, U, ua)
             store3(fac, j, U + 3, ul)
             fac[j, DINV] = dinv
@@ -138,7 +134,7 @@ def forward_dynamics(m, w, v, tau, scratch, out):
         a, l = velocity_products(m, w, i, v)
         store3(scratch, i, 0, a)
         store3(scratch, i, 3, l)
-    mass_factor(m, w, 1.0, 0.0)
+    mass_factor(m, w)
     # the velocity products act like an acceleration of the joint itself: A c enters the bias before the joint is eliminated
     for i in range(n - 1, 0, -1):
         ca, cl = load3(scratch, i, 0), load3(scratch, i, 3)

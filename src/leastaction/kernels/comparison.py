@@ -19,7 +19,7 @@ def find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluatio
     if guess == IG3:
         semi_implicit_guess(m, w, other, h)
     if other.solver == RIQN or other.solver == BROYDEN:
-        mass_factor(m, w, 1.0, 0.0)
+        mass_factor(m, w)
     norm = full_residual(m, w, mid, h, memory[TIME], retraction)
     memory[SCALE] = momentum_scale(m, w, mid, h)
     limit = tol * memory[SCALE]
@@ -32,11 +32,11 @@ def find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluatio
             if other.solver == BROYDEN:
                 broyden_update(w.z, other.steps, evaluations - 1)
         elif other.solver == DENSE:
-            assemble(m, w, h, retraction)
+            assemble(m, w, h, retraction, True)
             dense_jacobian(m, w, mid, other, h)
             dense_solve(other.J, other.pivot, w.r, w.z)
         else:
-            assemble(m, w, h, retraction)
+            assemble(m, w, h, retraction, True)
             if mid is None:
                 factorise(m, w)
                 solve(m, w)

@@ -25,14 +25,14 @@ def arriving(m, w, mid, h, t):
 @entry
 def jacobian(m, w, mid, other, h, retraction):
     """After `leaving`: other.J = d residual / d increment."""
-    assemble(m, w, h, retraction)
+    assemble(m, w, h, retraction, True)
     dense_jacobian(m, w, mid, other, h)
 
 
 @entry
 def direction(m, w, mid, h, retraction):
     """After `leaving`: w.z = J^-1 w.r in O(n)."""
-    assemble(m, w, h, retraction)
+    assemble(m, w, h, retraction, True)
     if mid is None:
         factorise(m, w)
         solve(m, w)

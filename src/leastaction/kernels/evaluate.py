@@ -47,7 +47,7 @@ def recording(m, w, what, half_step, q, recorded, v, p, energy, total):
         else:
             for j in range(v.shape[1]):
                 p[k, j] = recorded[k, j] - half_step * w.r[j]
-            mass_factor(m, w, 1.0, 0.0)
+            mass_factor(m, w)
             mass_solve(m, w, p[k], v[k])
             momentum(m, w, v[k], w.z)
         twice = 0.0

@@ -54,8 +54,8 @@ AA, AL, LA, LL = _i(0), _i(9), _i(18), _i(27)  # 3x3 blocks of Work.art
 
 
 # what a simulation remembers between calls of the time loop
-STARTED, RATE, RATE_MASS, HISTORY, TIME, SCALE, LAST_RESIDUAL = range(7)
-MEMORY = 7
+STARTED, HISTORY, TIME, SCALE, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, AGE = range(9)
+MEMORY = 9
 ALWAYS_NEW = 1e300  # as memory[RATE]: the factorisation at hand is of no use
 
 # guesses of the increment: zero, the last one (explicit Euler), semi-implicit Euler, polynomial extrapolation

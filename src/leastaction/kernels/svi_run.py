@@ -23,7 +23,7 @@ def run(m, w, frames, scratch, evaluation, other, memory, h, steps, tau, tol, gu
         for j in range(nv):
             w.target[j] += 0.5 * h * tau[row, j]
         set_node(m, w, h, h, False, w.load)  # poses for the mass matrix, and the impulse of gravity for the scale
-        mass_factor(m, w, 1.0, 0.0)
+        mass_factor(m, w)
         memory[SCALE] = max(largest(w.target), largest(w.load))
         limit = tol * memory[SCALE]
         count = 0

@@ -7,13 +7,16 @@ it does not take.
 
 from ..lie.jit import entry, inlined, kernel
 from .comparison import find_root
-from .layout import ALWAYS_NEW, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, RATE, RATE_MASS, SCALE, STARTED, TIME
+from .layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, SCALE, STARTED, TIME
 from .midpoint import factorise12, solve12
 from .step import arrive, begin, extrapolate, full_residual, momentum_scale
-from .tree_newton import assemble, factorise, factorise_mass, solve
+from .tree_newton import assemble, factorise, solve
 
 # status of a run
-CONVERGED, STALLED, NOT_FINITE, SINGULAR = 0, 1, 2, 3
+CONVERGED, STALLED, NOT_FINITE = 0, 1, 2
+
+# where a factorisation comes from
+OLD, FIRST_ORDER, EXACT = 0, 1, 2
 
 
 @inlined
@@ -21,30 +24,29 @@ def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations):
     """Solve the step; returns (evaluations, residual).  At least one correction is made unless the guess is perfect.
 
     Three factorisations of rising cost are used, the first that promises to get there with one correction: the one at
-    hand from an earlier iterate or step, that of the mass matrix, and that of the exact Jacobian.  What they promise is
-    how much they shrank the residual last time.  A correction by one of the first two that fails is taken back; one by
-    the exact Jacobian is halved until it works (backtracking).
+    hand from an earlier iterate or step, that of the Jacobian to first order in the displacements, and the exact one.
+    What they promise is how much they shrank the residual last time.  A correction by one of the first two that fails
+    is taken back; one by the exact Jacobian is halved until it works (backtracking).
     """
     evaluations = 0
     norm, limit = 0.0, 0.0
     fraction = 1.0
-    exact, from_mass, taken_back = False, False, True  # nothing to compare the first residual with
+    used, taken_back = OLD, True  # nothing to compare the first residual with
     while True:
         new = full_residual(m, w, mid, h, t, retraction)
         evaluations += 1
         if evaluations == 1:
             memory[SCALE] = momentum_scale(m, w, mid, h)
             limit = tol * memory[SCALE]
+            grow_old(memory)
         if taken_back or new <= limit or new < (1.0 - 0.25 * fraction) * norm:
             if not taken_back:
-                memory[RATE] = min(new / norm, 0.5) if fraction == 1.0 else ALWAYS_NEW
-                if from_mass:
-                    memory[RATE_MASS] = memory[RATE]
+                learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW)
             norm = new
             if not (norm < 1e300) or (norm <= limit and (evaluations > 1 or norm <= 1e-3 * limit)):
                 break
             fraction, taken_back = 1.0, False
-            exact, from_mass = choose_factorisation(m, w, mid, memory, h, norm, limit, retraction)
+            used = choose_factorisation(m, w, mid, memory, h, norm, limit, retraction)
             if mid is None:
                 solve(m, w)
             else:
@@ -52,14 +54,13 @@ def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations):
             for j in range(w.d.shape[0]):
                 w.d_old[j] = w.d[j]
                 w.step[j] = w.z[j]
-        elif exact:
+        elif used == EXACT:
             fraction *= 0.5
             if fraction < 1e-4:
                 norm = new
                 break
         else:
-            memory[RATE] = ALWAYS_NEW
-            memory[RATE_MASS] = 1.0 if from_mass else memory[RATE_MASS]
+            learn(memory, used, ALWAYS_NEW)
             fraction, taken_back = 0.0, True
         if evaluations >= max_evaluations:
             break
@@ -68,23 +69,45 @@ def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations):
     return evaluations, norm
 
 
+@inlined
+def grow_old(memory):
+    """A step later the factorisation at hand is worth less: how much less is known from the last time one was kept."""
+    if memory[RATE] < ALWAYS_NEW:
+        memory[AGE] += 1.0
+        memory[RATE] = memory[RATE_AGED] if memory[AGE] == 1.0 else 1.5 * memory[RATE]
+
+
+@inlined
+def learn(memory, used, rate):
+    """Remember how much a correction shrank the residual."""
+    memory[RATE] = rate
+    if used == FIRST_ORDER:
+        memory[RATE_FIRST] = min(rate, 1.0)
+    elif used == OLD and memory[AGE] == 1.0:
+        memory[RATE_AGED] = min(rate, 1.0)
+
+
 @kernel
 def choose_factorisation(m, w, mid, memory, h, norm, limit, retraction):
-    """Make a new factorisation if the one at hand will not do; returns (is it the exact one, is it that of the mass matrix)."""
+    """Make a new factorisation if the one at hand will not do; returns OLD, FIRST_ORDER or EXACT.
+
+    A promise that was not good enough gets a little better every time it is turned down, so that it is tried again.
+    """
     enough = 0.3 * limit
     if memory[RATE] * norm <= enough:
-        return False, False
-    if mid is None:
-        if memory[RATE] < ALWAYS_NEW and memory[RATE_MASS] * norm <= enough:
-            factorise_mass(m, w, h)
-            return False, True
-        memory[RATE_MASS] *= 0.8  # give it another chance some time
-    assemble(m, w, h, retraction)
+        return OLD
+    if memory[AGE] == 1.0:
+        memory[RATE_AGED] *= 0.95
+    first_order = mid is None and memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= enough
+    if not first_order:
+        memory[RATE_FIRST] *= 0.95
+    memory[AGE] = 0.0
+    assemble(m, w, h, retraction, not first_order)
     if mid is None:
         factorise(m, w)
     else:
         factorise12(m, w, mid, h)
-    return True, False
+    return FIRST_ORDER if first_order else EXACT
 
 
 @entry

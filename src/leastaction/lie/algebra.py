@@ -218,6 +218,16 @@ def full(s):
 
 
 @inlined
+def matinverse(a):
+    """Inverse by cofactors; infinite or NaN for a singular matrix."""
+    x = cross((a[3], a[4], a[5]), (a[6], a[7], a[8]))
+    y = cross((a[6], a[7], a[8]), (a[0], a[1], a[2]))
+    z = cross((a[0], a[1], a[2]), (a[3], a[4], a[5]))
+    d = 1.0 / (a[0] * x[0] + a[1] * x[1] + a[2] * x[2])
+    return d * x[0], d * y[0], d * z[0], d * x[1], d * y[1], d * z[1], d * x[2], d * y[2], d * z[2]
+
+
+@inlined
 def congruent(r, s):
     """r s r' of a symmetric s, as a symmetric."""
     a, b, c = (r[0] * s[0] + r[1] * s[1] + r[2] * s[2], r[0] * s[1] + r[1] * s[3] + r[2] * s[4],
