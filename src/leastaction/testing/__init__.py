@@ -6,9 +6,12 @@ leaving_momentum, arriving_momentum    derivatives of the discrete action, indep
 """
 
 from .action import arriving_momentum, discrete_lagrangian, leaving_momentum
+from .integrator_laws import IntegratorReport, check_integrator
+from .joint_laws import check_joint
 from .kinematics import Kinematics
 from .random_mechanism import random_mechanism, random_pose, random_state
 
 __all__ = [
-    "Kinematics", "arriving_momentum", "discrete_lagrangian", "leaving_momentum", "random_mechanism", "random_pose", "random_state",
+    "IntegratorReport", "Kinematics", "arriving_momentum", "check_integrator", "check_joint", "discrete_lagrangian",
+    "leaving_momentum", "random_mechanism", "random_pose", "random_state",
 ]  # fmt: skip
