@@ -89,11 +89,11 @@ def solve(a: Array, b: Array) -> Array:
     for k in range(n):
         for r in range(n):
             if r != k:
-                factor = a[..., r, k] / a[..., k, k]
-                a[..., r, :] = a[..., r, :] - factor[..., None] * a[..., k, :]
-                b[..., r, :] = b[..., r, :] - factor[..., None] * b[..., k, :]
+                factor = a[..., r, k, None] / a[..., k, k, None]
+                a[..., r, :] = a[..., r, :] - factor * a[..., k, :]
+                b[..., r, :] = b[..., r, :] - factor * b[..., k, :]
     for k in range(n):
-        b[..., k, :] = b[..., k, :] / a[..., k, k][..., None]
+        b[..., k, :] = b[..., k, :] / a[..., k, k, None]
     return b
 
 
