@@ -122,7 +122,9 @@ def test_bad_steps(dt):
         la.simulate(model(), dt=dt, steps=1)
 
 
-@pytest.mark.parametrize("length", [{}, {"steps": 1, "duration": 1.0}, {"steps": -1}, {"steps": 1.5}, {"duration": -1.0}, {"duration": NAN}])
+@pytest.mark.parametrize("length", [
+    {}, {"steps": 1, "duration": 1.0}, {"steps": -1}, {"steps": 1.5}, {"duration": -1.0}, {"duration": NAN},
+])  # fmt: skip
 def test_bad_lengths(length):
     with pytest.raises(la.StateError, match="steps|duration"):
         la.simulate(model(), dt=1e-3, **length)
