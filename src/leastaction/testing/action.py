@@ -83,7 +83,7 @@ def spring_energy(kin: Kinematics, spring: Spring, q: Array) -> Array:
 
 
 def discrete_lagrangian(
-    kin: Kinematics, q0: Array, q1: Array, h: float, retraction: str = "cayley", quadrature: str = "trapezoid"
+    kin: Kinematics, q0: Array, q1: Array, h: float, retraction: str = "exp", quadrature: str = "trapezoid"
 ) -> Array:
     """Ld of one step, J s; q0 and q1 (..., nq) of any number type."""
     kinetic = kinetic_action(kin, q0, q1, h, retraction)
@@ -133,7 +133,7 @@ def leaving_momentum(
     q1: ArrayLike,
     h: float,
     tau: ArrayLike | None = None,
-    retraction: str = "cayley",
+    retraction: str = "exp",
     quadrature: str = "trapezoid",
     t: float = 0.0,
 ) -> Array:
@@ -148,7 +148,7 @@ def arriving_momentum(
     q1: ArrayLike,
     h: float,
     tau: ArrayLike | None = None,
-    retraction: str = "cayley",
+    retraction: str = "exp",
     quadrature: str = "trapezoid",
     t: float = 0.0,
 ) -> Array:
