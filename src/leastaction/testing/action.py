@@ -42,7 +42,7 @@ def kinetic_action(kin: Kinematics, q0: Array, q1: Array, h: float, retraction: 
     """Sum over the bodies of x'Gx / 2h."""
     start: dict[str, Array] = {}
     end: dict[str, Array] = {}
-    total = 0
+    total: Array = np.zeros(())
     for body in kin.mechanism.bodies.values():
         if body.mass == 0.0 and not body.inertia.any():
             continue
@@ -55,7 +55,7 @@ def kinetic_action(kin: Kinematics, q0: Array, q1: Array, h: float, retraction: 
 def potential(kin: Kinematics, q: Array) -> Array:
     """Gravity of all bodies, fixed ones too, and joint springs, J."""
     known: dict[str, Array] = {}
-    total = 0
+    total: Array = np.zeros(())
     for body in kin.mechanism.bodies.values():
         pose = kin.place(body.name, q, known)
         com = mat.times(pose[..., :3, :3], body.com) + pose[..., :3, 3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ def check_integrator(integrator: Integrator, reversible: bool | None = None) -> 
 def mixed_tree(floating: bool = False) -> Mechanism:
     """A conservative branching tree with plain, ball and screw joints and a spring; without gravity if floating."""
     mech = Mechanism(gravity=(0, 0, 0) if floating else (0.0, 0.0, -9.81), name="mixed tree")
-    rod = {"mass": 1.0, "com": (0.05, 0.0, -0.25), "inertia": (0.03, 0.04, 0.02)}
+    rod: dict[str, Any] = {"mass": 1.0, "com": (0.05, 0.0, -0.25), "inertia": (0.03, 0.04, 0.02)}
     down = Pose(xyz=(0.0, 0.0, -0.5))
     mech.add_body("base", joint=Free() if floating else Revolute((0, 1, 0)), **rod)
     mech.add_body("ball", "base", Spherical(), down, **rod)

@@ -116,20 +116,19 @@ class JointAlone:
         return twists[:, : self.nv]  # on a group the joint columns are the unit twists
 
 
-def derivative(function: Callable[[float], Any], step: float = 1e-3) -> Array:
-    """Derivative at 0 by the fourth-order central difference."""
-    near, far = function(step) - function(-step), function(2 * step) - function(-2 * step)
-    return (8.0 * near - far) / (12.0 * step)
+def derivative(function: Callable[[Any], Any], direction: Any, step: float = 1e-3) -> Array:
+    """Derivative of function(x) at x = 0 along `direction`, by the fourth-order central difference."""
+
+    def across(s: float) -> Any:
+        return function(s * direction) - function(-s * direction)
+
+    return (8.0 * across(step) - across(2 * step)) / (12.0 * step)
 
 
-def body_twist(pose: Callable[[float], Array]) -> Array:
-    """Body twist (omega, v) of a moving 4x4 pose at 0."""
-    m = mat.rigid_inverse(pose(0.0)) @ derivative(pose)
+def body_twist(pose: Callable[[Any], Array], direction: Array) -> Array:
+    """Body twist (omega, v) of the 4x4 pose(x) at x = 0 when x moves along `direction`."""
+    m = mat.rigid_inverse(pose(0.0 * direction)) @ derivative(pose, direction)
     return np.concatenate([mat.vee(m[:3, :3]), m[:3, 3]])
-
-
-def _units(n: int) -> Array:
-    return np.eye(n)
 
 
 def _demand(got: Any, wanted: Any, tolerance: float, joint: Joint, law: str) -> None:
@@ -174,25 +173,25 @@ def _law_displacement(a: JointAlone, q, d, v, rng) -> None:
 
 def _law_columns(a: JointAlone, q, d, v, rng) -> None:
     start, end = a.columns(q), a.columns(q, d, 1.0)
-    for j, e in enumerate(_units(a.nv)):
-        twist = body_twist(lambda s, e=e: a.pose(a.advanced(q, s * e)))
+    for j, e in enumerate(np.eye(a.nv)):
+        twist = body_twist(lambda x: a.pose(a.advanced(q, x)), e)
         _demand(start[j], twist, _DIFFERENCE, a.joint, f"column {j} at the start of a step against the derivative of pose")
-        twist = body_twist(lambda s, e=e: a.pose(q, d + s * e, 1.0))
+        twist = body_twist(lambda x: a.pose(q, d + x, 1.0), e)
         _demand(end[j], twist, _DIFFERENCE, a.joint, f"column {j} at the end of a step against the derivative of pose")
 
 
 def _law_mid_columns(a: JointAlone, q, d, v, rng) -> None:
     start, increment, end = a.mid_columns(q, d)
     at_start, at_end = a.columns(a.advanced(q, d)), a.columns(q, d, 1.0)
-    for j, e in enumerate(_units(a.nv)):
-        twist = body_twist(lambda s, e=e: a.pose(q, d + s * e, 0.5))
+    for j, e in enumerate(np.eye(a.nv)):
+        twist = body_twist(lambda x: a.pose(q, d + x, 0.5), e)
         _demand(increment[j], twist, _DIFFERENCE, a.joint, f"mid column {j} of the increment against the derivative of pose")
         # variation j of the end as an increment
         other = np.linalg.lstsq(at_end.T, at_start[j], rcond=None)[0]
         _demand(end[j], other @ increment, _DIFFERENCE, a.joint, f"mid column {j} of the end against those of the increment")
         # the start moves with the increment held: the end moves too, as if by the increment `other`
-        middle = body_twist(lambda s, e=e: a.pose(a.advanced(q, s * e), d, 0.5))
-        moved = body_twist(lambda s, e=e: a.pose(a.advanced(q, s * e), d, 1.0))
+        middle = body_twist(lambda x: a.pose(a.advanced(q, x), d, 0.5), e)
+        moved = body_twist(lambda x: a.pose(a.advanced(q, x), d, 1.0), e)
         other = np.linalg.lstsq(at_end.T, moved, rcond=None)[0]
         _demand(start[j] + other @ increment, middle, _DIFFERENCE, a.joint, f"mid column {j} of the start against the derivative of pose")
 
@@ -200,17 +199,17 @@ def _law_mid_columns(a: JointAlone, q, d, v, rng) -> None:
 def _law_mid_curvature(a: JointAlone, q, d, v, rng) -> None:
     wrench = rng.normal(size=6)
     got = a.mid_curvature(q, d, wrench)
-    for l, e in enumerate(_units(a.nv)):
-        wanted = derivative(lambda s, e=e: a.mid_columns(q, d + s * e)[0] @ wrench)
+    for l, e in enumerate(np.eye(a.nv)):
+        wanted = derivative(lambda x: a.mid_columns(q, d + x)[0] @ wrench, e)
         _demand(got[:, l], wanted, _DIFFERENCE, a.joint, f"mid_curvature, column {l}, against the derivative of mid_columns")
 
 
 def _law_rate(a: JointAlone, q, d, v, rng) -> None:
-    _demand(a.rate(q, v), derivative(lambda s: a.advanced(q, s * v)), _DIFFERENCE, a.joint, "rate against the derivative of advance")
+    _demand(a.rate(q, v), derivative(lambda x: a.advanced(q, x), v), _DIFFERENCE, a.joint, "rate against the derivative of advance")
 
 
 def _law_bias(a: JointAlone, q, d, v, rng) -> None:
-    wanted = derivative(lambda s: v @ a.columns(a.advanced(q, s * v)))
+    wanted = derivative(lambda x: v @ a.columns(a.advanced(q, x)), v)
     _demand(a.bias(q, v), wanted, _DIFFERENCE, a.joint, "bias against the time derivative of S v")
 
 
@@ -223,12 +222,12 @@ def _law_spring(a: JointAlone, q, d, v, rng) -> None:
     assert abs(a.spring(rest, rest, a.still, 0.0, stiffness)[0]) < _ROUNDING, f"{a.joint!r}: spring energy at rest is not zero"
     middle = a.as_variation(a.mid_columns(q, d)[1]) @ a.spring(q, rest, d, 0.5, stiffness)[1]
     curvature = a.spring_curvature(q, rest, d, stiffness)
-    for j, e in enumerate(_units(a.nv)):
-        slope = derivative(lambda s, e=e: a.spring(a.advanced(q, s * e), rest, a.still, 0.0, stiffness)[0])
+    for j, e in enumerate(np.eye(a.nv)):
+        slope = derivative(lambda x: a.spring(a.advanced(q, x), rest, a.still, 0.0, stiffness)[0], e)
         _demand(gradient[j], slope, _DIFFERENCE, a.joint, f"spring gradient {j} against the derivative of its energy")
-        slope = derivative(lambda s, e=e: a.spring(q, rest, d + s * e, 0.5, stiffness)[0])
+        slope = derivative(lambda x: a.spring(q, rest, d + x, 0.5, stiffness)[0], e)
         _demand(middle[j], slope, _DIFFERENCE, a.joint, f"midpoint spring gradient {j} against the derivative of its energy")
-        slope = derivative(lambda s, e=e: a.mid_spring_force(q, rest, d + s * e, stiffness))
+        slope = derivative(lambda x: a.mid_spring_force(q, rest, d + x, stiffness), e)
         _demand(curvature[:, j], slope, _DIFFERENCE, a.joint, f"spring_curvature, column {j}, against the derivative of the force")
 
 
