@@ -1,0 +1,95 @@
+"""Random mechanisms and states with everything in them, for tests that check laws instead of examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..examples import random_inertia, random_joint
+from ..forces import Damper, Spring, Wrench
+from ..joints import ALL, Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from ..mechanism import WORLD, Mechanism
+from ..model import Model
+from ..pose import Pose
+
+Array = np.ndarray
+
+
+def random_mechanism(
+    rng: np.random.Generator,
+    n: int = 6,
+    joints: Sequence[type[Joint]] | None = None,
+    forces: bool = True,
+    oddities: bool = True,
+) -> Mechanism:
+    """A random tree of n moving bodies over the given joint types (all of them if left out).
+
+    forces    joint springs and dampers on about half of the joints, wrenches on bodies and frames
+    oddities  also fixed bodies, frames that carry bodies, and massless bodies between massive ones
+    """
+    kinds = [k for k in (joints or ALL) if k is not Fixed]
+    mech = Mechanism(gravity=rng.normal(scale=5.0, size=3), name="random mechanism")
+    places = [WORLD]  # what the next body may hang on
+    for i in range(n):
+        name, parent = f"body{i + 1}", places[rng.integers(len(places))]
+        if oddities and rng.random() < 0.2:
+            mech.add_frame(f"frame{i + 1}", parent, random_pose(rng))
+            parent = f"frame{i + 1}"
+        light = [k for k in kinds if k.nv <= 3]
+        kind = kinds[rng.integers(len(kinds))]
+        if oddities and light and rng.random() < 0.15:
+            # few enough freedoms in front of the next mass, so that M stays regular
+            carrier = Revolute if rng.random() < 0.5 else Prismatic
+            mech.add_body(f"massless{i + 1}", parent, random_joint(carrier, rng), random_pose(rng))
+            parent, kind = f"massless{i + 1}", light[rng.integers(len(light))]
+        _add_random_body(mech, rng, name, parent, random_joint(kind, rng))
+        places.append(name)
+        if oddities and rng.random() < 0.2:
+            _add_random_body(mech, rng, f"fixed{i + 1}", places[rng.integers(len(places))], Fixed())
+            places.append(f"fixed{i + 1}")
+    if forces:
+        _add_random_forces(mech, rng)
+    return mech
+
+
+def random_state(model: Model, rng: np.random.Generator, speed: float = 1.0) -> tuple[Array, Array]:
+    """Random coordinates q (nq,) and velocities v (nv,), the latter of the given size in rad/s and m/s."""
+    parts = [_random_coordinates(body.joint, rng) for body in model.bodies]
+    return np.concatenate(parts), speed * rng.normal(size=model.nv)
+
+
+def random_pose(rng: np.random.Generator) -> Pose:
+    """A pose about half a metre away, turned at random."""
+    return Pose(0.5 * rng.normal(size=3), quaternion=rng.normal(size=4))
+
+
+def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
+    q = rng.normal(size=joint.nq)
+    if joint.nq > joint.nv:  # the last four are a unit quaternion
+        q[-4:] /= np.linalg.norm(q[-4:])
+    return q
+
+
+def _add_random_body(mech: Mechanism, rng: np.random.Generator, name: str, parent: str, joint: Joint) -> None:
+    mass, com = rng.uniform(0.5, 2.0), 0.3 * rng.normal(size=3)
+    mech.add_body(name, parent, joint, random_pose(rng), mass=mass, com=com, inertia=random_inertia(rng))
+
+
+def _add_random_forces(mech: Mechanism, rng: np.random.Generator) -> None:
+    for body in list(mech.bodies.values()):
+        joint, name = body.joint, body.joint_name
+        if isinstance(joint, Fixed):
+            continue
+        if rng.random() < 0.5:
+            groups = joint.nv // 3 if isinstance(joint, (Spherical, Free)) else joint.nv
+            rest = _random_coordinates(joint, rng) if rng.random() < 0.5 else None
+            mech.add_force(Spring(name, rng.uniform(0.0, 10.0, size=groups), rest))
+        if rng.random() < 0.5:
+            mech.add_force(Damper(name, rng.uniform(0.0, 2.0, size=joint.nv)))
+    model_rows = mech.compile().frames
+    for name in [*mech.bodies, *mech.frames]:
+        if model_rows[name][0] > 0 and rng.random() < 0.3:  # row 0 is fixed to the world
+            frame = "body" if rng.random() < 0.5 else "world"
+            force, moment, point = rng.normal(size=(3, 3))
+            mech.add_force(Wrench(name, 3.0 * force, moment, 0.3 * point, frame))
