@@ -50,9 +50,10 @@ def momentum_scale(m, w, mid, h):
 
 @inlined
 def extrapolate(w, known):
-    """Guess: the last increments continued by a polynomial of the degree 0 to 3 that would have guessed the last one best.
+    """Guess: the last increments continued by a polynomial of degree 0 to 3.
 
-    On smooth motion that is the cubic; where a step is long and the motion wild, a high degree would mislead Newton.
+    A degree is raised as long as that would have guessed the last increment much better.  On smooth motion that leads
+    to the cubic; where a step is long and the motion wild, a high degree would mislead Newton.
     """
     hist = w.history
     e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
@@ -63,11 +64,11 @@ def extrapolate(w, known):
         e2 = max(e2, abs(d0 - 3.0 * (d1 - d2) - d3))
         e3 = max(e3, abs(d0 - 4.0 * (d1 + d3) + 6.0 * d2 + d4))
     degree = 0
-    if known >= 3 and e1 < e0:
+    if known >= 3 and e1 < 0.3 * e0:
         degree = 1
-        if known >= 4 and e2 < e1:
+        if known >= 4 and e2 < 0.3 * e1:
             degree = 2
-            if known >= 5 and e3 < e2:
+            if known >= 5 and e3 < 0.3 * e2:
                 degree = 3
     for j in range(w.d.shape[0]):
         d0, d1, d2, d3 = w.d[j], hist[0, j], hist[1, j], hist[2, j]
