@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-
 from . import ours, peers, probe
 from .cases import Case, all_cases
 from .peers.base import Peer, verify

@@ -9,7 +9,7 @@ from .errors import MechanismError, SingularMassError
 from .joints import Fixed, Free, Spherical
 from .joints.dispatch import PARAMETERS
 from .kernels import layout as L
-from .mechanism import WORLD, Body, Mechanism
+from .mechanism import WORLD, Body, Frame, Mechanism
 from .model import Model
 from .pose import Pose
 
@@ -66,11 +66,12 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
 
 def _tree_order(mechanism: Mechanism) -> list[Body]:
     """Bodies with parents before children; unknown parents and cycles are named."""
-    for thing in [*mechanism.bodies.values(), *mechanism.frames.values()]:
+    things: list[Body | Frame] = [*mechanism.bodies.values(), *mechanism.frames.values()]
+    for thing in things:
         if thing.parent != WORLD and thing.parent not in mechanism.bodies and thing.parent not in mechanism.frames:
             known = ", ".join(repr(k) for k in [WORLD, *list(mechanism.bodies)[:8]])
             raise MechanismError(f"{thing.name!r} hangs on {thing.parent!r}, which does not exist; known are {known}")
-    parent = {t.name: t.parent for t in [*mechanism.bodies.values(), *mechanism.frames.values()]}
+    parent = {t.name: t.parent for t in things}
     rooted = {WORLD}
     for name in parent:
         path: dict[str, None] = {}
@@ -225,13 +226,37 @@ def _per_dof(value: ArrayLike, nv: int, what: str) -> NDArray[np.float64]:
 
 
 def _check_mass(model: Model) -> None:
-    """A joint whose whole subtree has neither mass nor inertia has no equation of motion."""
-    carried = np.abs(model.tree.body[:, [L.MASS, L.INERTIA, L.INERTIA + 3, L.INERTIA + 5]]).sum(axis=1)
+    """A joint that moves no inertia has no equation of motion: whole subtrees without mass, and leaves their joint cannot feel.
+
+    What depends on the configuration is found when a step meets it.
+    """
+    tree = model.tree
+    carried = np.abs(tree.body[:, [L.MASS, L.INERTIA, L.INERTIA + 3, L.INERTIA + 5]]).sum(axis=1)
+    is_leaf = np.ones(len(carried), dtype=bool)
+    is_leaf[tree.link[:, L.PARENT]] = False
     for i in range(len(model.bodies), 0, -1):
-        carried[model.tree.link[i, L.PARENT]] += carried[i]
+        carried[tree.link[i, L.PARENT]] += carried[i]
+        body = model.bodies[i - 1]
         if carried[i] == 0.0:
-            body = model.bodies[i - 1]
             raise SingularMassError(
                 f"joint {body.joint_name!r} moves body {body.name!r}, and neither it nor anything hanging on it has mass or "
                 "inertia, so its acceleration is undefined; give it a mass, or fix it to its parent with Fixed()"
             )
+        if is_leaf[i]:
+            columns = body.joint.columns_at_zero()
+            felt = np.linalg.eigvalsh(columns @ _spatial_inertia(tree.body[i]) @ columns.T)
+            if felt[0] < 1e-14 * max(felt[-1], carried[i]):
+                raise SingularMassError(
+                    f"joint {body.joint_name!r} can move body {body.name!r} without moving any mass (the smallest inertia it feels is "
+                    f"{felt[0]:.2g}), so its acceleration is undefined; give the body an inertia about the joint's axis"
+                )
+
+
+def _spatial_inertia(row: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(6, 6) about the body origin, angular part first."""
+    x, y, z = row[L.MOMENT : L.MOMENT + 3]
+    inertia = np.zeros((3, 3))
+    inertia[np.triu_indices(3)] = row[L.INERTIA : L.INERTIA + 6]
+    inertia += np.triu(inertia, 1).T
+    hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[inertia, hat], [-hat, row[L.MASS] * np.eye(3)]])

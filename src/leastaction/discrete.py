@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import StateError
-from .integrators.variational import QUADRATURES, SOLVERS
 from .joints import Free, Spherical
 from .kernels import discrete as kernels
 from .kernels.evaluate import place_entry
-from .kernels.layout import Middle, Work, make_comparison
+from .kernels.layout import DENSE, QUADRATURES, Middle, Work, make_comparison
 from .lie.retractions import NAMES as RETRACTIONS
 from .model import Coordinates, Model
 from .pose import rotation_of_quaternion
@@ -63,7 +62,7 @@ def jacobian(
 ) -> Array:
     """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated."""
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
-    other = make_comparison(SOLVERS["dense-newton"], len(model.bodies), model.nv, 2)
+    other = make_comparison(DENSE, len(model.bodies), model.nv, 2)
     kernels.jacobian(model.tree, work, middle, other, dt, RETRACTIONS[retraction])
     return other.J
 

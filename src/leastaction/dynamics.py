@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import SingularMassError
 from .kernels import evaluate
 from .kernels.layout import BODY_COLUMNS
 from .model import Coordinates, Model
@@ -47,7 +48,8 @@ def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinate
 
 def energy(model: Model, q: Coordinates, v: Coordinates = None) -> float:
     """Kinetic, gravitational and spring energy together, J."""
-    return float(evaluate_recording(model, evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])[2].sum() + model.fixed_potential)
+    parts = evaluate_recording(model, evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])[2]
+    return float(parts.sum() + model.fixed_potential)
 
 
 def momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
@@ -71,6 +73,12 @@ def evaluate_recording(model: Model, what: int, half_step: float, q: Array, reco
     v, p = np.empty((steps, model.nv)), np.empty((steps, model.nv))
     parts, total = np.empty((steps, 3)), np.empty((steps, 6))
     evaluate.recording(model.tree, model.make_work(), what, half_step, q, recorded, v, p, parts, total)
+    bad = np.flatnonzero(~np.isfinite(v).all(axis=1))
+    if len(bad):
+        raise SingularMassError(
+            f"the mass matrix is singular at q = {q[bad[0]]}: some joint moves no inertia there, so velocities do not follow from momenta; "
+            "give the bodies it moves an inertia about its axis"
+        )
     return v, p, parts, total
 
 

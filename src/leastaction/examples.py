@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from .mechanism import Mechanism
 from .pose import Pose
 
-_ROD = {"mass": 1.0, "com": (0.0, 0.0, -0.5), "inertia": (1 / 12, 1 / 12, 0.01)}
+_ROD: dict[str, Any] = {"mass": 1.0, "com": (0.0, 0.0, -0.5), "inertia": (1 / 12, 1 / 12, 0.01)}
 
 
 def chain(n: int = 10, spatial: bool = False) -> Mechanism:
@@ -66,7 +69,13 @@ def cart_pole(cart_mass: float = 1.0, pole_mass: float = 0.1, length: float = 1.
     return mech
 
 
-def random_tree(n: int = 10, seed: int = 0, joints: tuple[type[Joint], ...] | None = None, floating: bool = False, gravity=(0.0, 0.0, -9.81)) -> Mechanism:
+def random_tree(
+    n: int = 10,
+    seed: int = 0,
+    joints: tuple[type[Joint], ...] | None = None,
+    floating: bool = False,
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+) -> Mechanism:
     """A random tree of n bodies over the given joint types; `floating` puts a Free joint at the root."""
     rng = np.random.default_rng(seed)
     kinds = joints or (Revolute, Prismatic, Helical, Cylindrical, Universal, Planar, Spherical)
@@ -92,7 +101,7 @@ def random_joint(kind: type[Joint], rng: np.random.Generator) -> Joint:
     if kind is Helical:
         return Helical(a, pitch=rng.normal())
     if kind in (Revolute, Prismatic, Cylindrical):
-        return kind(a)  # type: ignore[call-arg]
+        return kind(a)
     return kind()
 
 

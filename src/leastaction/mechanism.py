@@ -177,7 +177,9 @@ def _inertia(value: ArrayLike | Sequence[float], where: str) -> NDArray[np.float
         raise MechanismError(f"{where}: inertia = {value!r} contains a number that is not finite")
     size = float(np.abs(a).max())
     if np.abs(a - a.T).max() > 1e-9 * size:
-        raise MechanismError(f"{where}: inertia is not symmetric (largest difference {np.abs(a - a.T).max():.3g}); use (a + a.T)/2 if that is rounding")
+        raise MechanismError(
+            f"{where}: inertia is not symmetric (largest difference {np.abs(a - a.T).max():.3g}); use (a + a.T)/2 if that is rounding"
+        )
     a = 0.5 * (a + a.T)
     moments = np.linalg.eigvalsh(a)
     if moments[0] < -1e-12 * size:

@@ -110,7 +110,7 @@ class Model:
                 part = base[where(joint)]
                 given = np.asarray(numbers, dtype=float)
                 if given.shape not in ((), part.shape) or (given.shape == () and part.size != 1):
-                    raise StateError(f"{what}[{joint!r}] = {numbers!r} has shape {given.shape}; joint {joint!r} needs {part.size} number(s)")
+                    raise StateError(f"{what}[{joint!r}] = {numbers!r} has shape {given.shape}; this joint needs {part.size} number(s)")
                 part[:] = given
             result = base
         else:
@@ -118,7 +118,8 @@ class Model:
             if result.ndim == 0 and base.size == 1:
                 result = result.reshape(1)
             if result.shape != base.shape:
-                raise StateError(f"{what} has shape {result.shape}; this model needs {base.shape}, one entry per " + ("coordinate" if quaternions else "degree of freedom"))
+                entry = "coordinate" if quaternions else "degree of freedom"
+                raise StateError(f"{what} has shape {result.shape}; this model needs {base.shape}, one entry per {entry}")
         if not np.all(np.isfinite(result)):
             j = int(np.flatnonzero(~np.isfinite(result))[0])
             raise StateError(f"{what}[{j}] = {result[j]} is not finite")

@@ -102,7 +102,7 @@ class Simulator:
     @property
     def q(self) -> NDArray[np.float64]:
         """Coordinates now."""
-        return self._q[0]
+        return self._q[0].copy()
 
     @property
     def state(self) -> State:
@@ -112,7 +112,7 @@ class Simulator:
     def step(self, tau: ArrayLike | None = None) -> None:
         """One step with the joint forces tau held constant over it."""
         self._ensure_started()
-        self._tau[0] = 0.0 if tau is None else tau
+        self._tau[:] = model_forces(self.model, tau)
         result = self._stepper.advance(1, self._tau, 1, self._q, self._recorded, self._evaluations)
         self.steps += result.steps
         if result.failure:
@@ -165,7 +165,7 @@ class Simulator:
                 if control is None and took < 0.5 * _CHUNK_SECONDS:
                     chunk *= 2
         elapsed += time.perf_counter() - clock
-        times = self.t0 + self.dt * (first + record_every * np.arange(rows))
+        times = self.t0 + self.dt * (first + record_every * np.arange(rows, dtype=np.float64))
         trajectory = Trajectory(
             self.model, self.integrator, self.dt, times, q[:rows], recorded[:rows], evaluations[:done], elapsed=max(elapsed, 0.0)
         )  # fmt: skip
@@ -200,7 +200,7 @@ class Simulator:
         return ConvergenceError(message, step=self.steps, time=self.t, residual=result.residual, trajectory=trajectory)
 
 
-def model_forces(model: Model, tau: ArrayLike) -> NDArray[np.float64]:
+def model_forces(model: Model, tau: Coordinates) -> NDArray[np.float64]:
     return model.velocities(tau, "tau")[None]
 
 

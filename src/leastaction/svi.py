@@ -13,7 +13,7 @@ from .errors import MechanismError, StateError
 from .joints import Free, Spherical, dispatch
 from .kernels import layout as L
 from .kernels import svi as kernels
-from .model import Model
+from .model import Coordinates, Model
 from .pose import Pose
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class ScalableVariational:
         return out
 
 
-def svi_residual(model: Model, q0: ArrayLike, q1: ArrayLike, q2: ArrayLike, dt: float, tau: ArrayLike | None = None) -> Array:
+def svi_residual(model: Model, q0: Coordinates, q1: Coordinates, q2: Coordinates, dt: float, tau: Coordinates = None) -> Array:
     """Momentum leaving q1 towards q2 minus momentum arriving at q1 from q0, (nv,); tau acts on both steps."""
     svi = ScalableVariational(model)
     a, b, c = model.coordinates(q0), model.coordinates(q1), model.coordinates(q2)

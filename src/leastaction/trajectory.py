@@ -100,6 +100,7 @@ class Trajectory:
         if self.steps:
             rows.append(("evaluations", f"{self.iterations.mean():.2f} per step, at most {self.iterations.max()}"))
             rows.append(("wall time", f"{self.elapsed:.3g} s, {1e6 * self.elapsed / self.steps:.3g} us per step"))
-        rows.append(("energy", f"{energy[0]:.6g} J at the start, within {energy.min() - energy[0]:+.3g} / {energy.max() - energy[0]:+.3g} J of it"))
+        low, high = energy.min() - energy[0], energy.max() - energy[0]
+        rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)

@@ -13,8 +13,6 @@ from ..state import State
 from ..svi import ScalableVariational
 from .base import Advance, Integrator
 
-
-QUADRATURES = ("trapezoid", "midpoint")
 SOLVERS = {"newton": layout.NEWTON, "riqn": layout.RIQN, "broyden": layout.BROYDEN, "dense-newton": layout.DENSE}
 GUESSES = {"ig1": layout.IG1, "ig2": layout.IG2, "ig3": layout.IG3, "extrapolate": layout.EXTRAPOLATE}
 
@@ -46,10 +44,13 @@ class Variational(Integrator):
         self.retraction = _choice(retraction, RETRACTIONS, "retraction")
         self.solver = _choice(solver, SOLVERS, "solver")
         self.guess = _choice(guess, GUESSES, "guess")
-        self.quadrature = _choice(quadrature, QUADRATURES, "quadrature")
+        self.quadrature = _choice(quadrature, layout.QUADRATURES, "quadrature")
         self.residual = _choice(residual, ("drnea", "svi"), "residual")
         if residual == "svi" and (solver not in ("riqn", "broyden") or guess == "ig3"):
-            raise StateError(f'residual="svi" goes with solver="riqn" or "broyden" and guess "ig1", "ig2" or "extrapolate", not {solver!r}, {guess!r}')
+            raise StateError(
+                f'residual="svi" with solver={solver!r} and guess={guess!r} is not offered; '
+                'give solver="riqn" or "broyden" and guess="ig1", "ig2" or "extrapolate"'
+            )
         if not 0.0 < tol < 1.0:
             raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example 1e-10")
         if max_evaluations < 2:

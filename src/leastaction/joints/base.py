@@ -50,6 +50,10 @@ class Joint:
         """Numbers the kernels of this joint read, at most `PARAMETERS` of them."""
         return ()
 
+    def columns_at_zero(self) -> NDArray[np.float64]:
+        """(nv, 6) body twists (angular, linear) per unit coordinate rate in the zero position, canonical frame."""
+        raise TypeError(f"{type(self).__name__} does not say how it moves: override columns_at_zero()")
+
     def neutral(self) -> NDArray[np.float64]:
         """Coordinates of the joint's zero position."""
         return np.zeros(self.nq)

@@ -1,5 +1,7 @@
 """Cylindrical joint: turns about and slides along one axis.  Canonical axis z."""
 
+import numpy as np
+
 from ..lie.jit import inlined
 from ..lie.trig import half_sincos
 from .base import Joint, frame_with_z, unit_vector
@@ -19,6 +21,9 @@ class Cylindrical(Joint):
 
     def frame(self):
         return frame_with_z(self.axis)
+
+    def columns_at_zero(self):
+        return np.eye(6)[[2, 5]]
 
 
 @inlined

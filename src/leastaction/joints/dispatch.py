@@ -5,7 +5,7 @@ the default of joints whose coordinates are plain numbers.  A new joint is a new
 """
 
 from ..lie.algebra import ZERO3
-from ..lie.jit import kernel
+from ..lie.jit import inlined, kernel
 from . import cylindrical, free, helical, planar, prismatic, revolute, spherical, universal
 
 REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, UNIVERSAL, PLANAR, SPHERICAL, FREE = range(8)
@@ -116,6 +116,24 @@ def advance(kind, q, k, d, v, nv):
 
 
 @kernel
+def carry(kind, d, v, nv, r, target):
+    """target -= r, a momentum at the start of the step seen from its end."""
+    if kind == SPHERICAL:
+        spherical.carry(d, v, r, target)
+    elif kind == FREE:
+        free.carry(d, v, r, target)
+    else:
+        for j in range(v, v + nv):
+            target[j] -= r[j]
+
+
+@inlined
+def has_quaternion(kind):
+    """Is the joint's velocity a twist rather than the rate of its coordinates?"""
+    return kind >= SPHERICAL
+
+
+@kernel
 def rate(kind, q, k, qd, v, nv, out):
     """out[k:] = time derivative of the coordinates for the joint velocity qd[v:]."""
     if kind == SPHERICAL:
@@ -164,11 +182,11 @@ def spring(kind, q, k, rest, d, v, nv, f, stiffness, g):
 @kernel
 def spring_curvature(kind, q, k, rest, d, v, nv, stiffness, S0, S1, E):
     """E[j, l] += derivative of the midpoint spring force on the start of joint j in the increment l (see loads at midpoint)."""
-    if kind == SPHERICAL or kind == FREE:
-        offset = 3 if kind == FREE else 0
-        spherical.spring_curvature(q, k + offset, rest, d, v, nv, stiffness, S0, S1, E)
-        if kind == FREE:
-            free.translation_spring_curvature(q, k, rest, d, v, stiffness, S0, S1, E)
+    if kind == SPHERICAL:
+        spherical.spring_curvature(q, k, rest, d, v, nv, stiffness, S0, S1, E)
+    elif kind == FREE:
+        spherical.spring_curvature(q, k + 3, rest, d, v, nv, stiffness, S0, S1, E)
+        free.translation_spring_curvature(q, k, rest, d, v, stiffness, S0, S1, E)
     else:
         for j in range(nv):
             E[j, j] += 0.25 * stiffness[v + j]

@@ -9,8 +9,16 @@ from ..lie.algebra import axpy, cross, dot, matvec, quat_to_matrix, scale, sub, 
 from ..lie.jit import inlined
 from .base import Joint
 from .revolute import set_column
-from .spherical import cayley_quaternion, half_quaternion, load_quaternion, mid_rotation_columns, quaternion_at, rotation_spring, tangent_columns
 from .spherical import advance as advance_rotation
+from .spherical import (
+    cayley_quaternion,
+    half_quaternion,
+    load_quaternion,
+    mid_rotation_columns,
+    quaternion_at,
+    rotation_spring,
+    tangent_columns,
+)
 from .spherical import mid_curvature as mid_rotation_curvature
 from .spherical import rate as rotation_rate
 
@@ -26,6 +34,9 @@ class Free(Joint):
 
     def neutral(self):
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+
+    def columns_at_zero(self):
+        return np.eye(6)
 
 
 @inlined
@@ -147,3 +158,16 @@ def rate(q, k, qd, v, out):
     y = matvec(quat_to_matrix(w, u), (qd[v + 3], qd[v + 4], qd[v + 5]))
     out[k], out[k + 1], out[k + 2] = y[0], y[1], y[2]
     rotation_rate(q, k + 3, qd, v, out)
+
+
+@inlined
+def carry(d, v, r, target):
+    """target -= Ad_D' r: a wrench at the start of the step, seen from its end."""
+    w, u = cayley_quaternion(d, v)
+    rot = quat_to_matrix(w, u)
+    force = (r[v + 3], r[v + 4], r[v + 5])
+    moment = sub((r[v], r[v + 1], r[v + 2]), cross((d[v + 3], d[v + 4], d[v + 5]), force))
+    moment, force = tmatvec(rot, moment), tmatvec(rot, force)
+    for j in range(3):
+        target[v + j] -= moment[j]
+        target[v + 3 + j] -= force[j]

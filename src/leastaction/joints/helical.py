@@ -26,6 +26,9 @@ class Helical(Joint):
     def parameters(self):
         return (self.pitch / (2.0 * np.pi),)
 
+    def columns_at_zero(self):
+        return np.eye(6)[[2]] + self.pitch / (2.0 * np.pi) * np.eye(6)[[5]]
+
 
 @inlined
 def pose(param, i, q, k, d, v, f):

@@ -27,6 +27,9 @@ class Planar(Joint):
     def frame(self):
         return frame_with_z(self.normal, self.x_axis)
 
+    def columns_at_zero(self):
+        return np.eye(6)[[3, 4, 2]]
+
 
 @inlined
 def pose(param, i, q, k, d, v, f):

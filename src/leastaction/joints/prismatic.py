@@ -1,5 +1,7 @@
 """Prismatic joint: slides along one axis.  Canonical axis z."""
 
+import numpy as np
+
 from ..lie.algebra import IDENTITY, ZERO3
 from ..lie.jit import inlined
 from .base import Joint, frame_with_z, unit_vector
@@ -19,6 +21,9 @@ class Prismatic(Joint):
 
     def frame(self):
         return frame_with_z(self.axis)
+
+    def columns_at_zero(self):
+        return np.eye(6)[[5]]
 
 
 @inlined

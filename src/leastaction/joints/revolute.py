@@ -1,5 +1,7 @@
 """Revolute joint: turns about one axis.  Canonical axis z."""
 
+import numpy as np
+
 from ..lie.algebra import ZERO3
 from ..lie.jit import inlined
 from ..lie.trig import half_sincos, sincos
@@ -19,6 +21,9 @@ class Revolute(Joint):
 
     def frame(self):
         return frame_with_z(self.axis)
+
+    def columns_at_zero(self):
+        return np.eye(6)[[2]]
 
 
 @inlined

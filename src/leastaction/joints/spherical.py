@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..lie.algebra import ZERO3, axpy, cross, dot, quat_mul, quat_to_matrix, scale
+from ..lie.algebra import ZERO3, axpy, cross, dot, quat_mul, quat_to_matrix, scale, tmatvec
 from ..lie.jit import inlined
 from ..lie.retraction_exp import gammas, half_angle_ratio
 from .base import Joint
@@ -25,6 +25,9 @@ class Spherical(Joint):
 
     def neutral(self):
         return np.array([1.0, 0.0, 0.0, 0.0])
+
+    def columns_at_zero(self):
+        return np.eye(6)[:3]
 
 
 @inlined
@@ -208,7 +211,16 @@ def spring_curvature(q, k, rest, d, v, nv, stiffness, S0, S1, E):
         turn = (S1[v + l, 0], S1[v + l, 1], S1[v + l, 2])
         y = cross(phi, turn)
         z = cross(phi, y)
-        change = scale(stiffness[v], (turn[0] + 0.5 * y[0] + gam * z[0], turn[1] + 0.5 * y[1] + gam * z[1], turn[2] + 0.5 * y[2] + gam * z[2]))
+        change = scale(stiffness[v], axpy(gam, z, axpy(0.5, y, turn)))
         bend = half_turn_derivative(d, v, l, force) if l < 3 else ZERO3
         for j in range(3):
             E[j, l] += S0[v + j, 0] * change[0] + S0[v + j, 1] * change[1] + S0[v + j, 2] * change[2] + 0.5 * bend[j]
+
+
+@inlined
+def carry(d, v, r, target):
+    """target -= r, turned from the axes of the step's start into those of its end."""
+    w, u = cayley_quaternion(d, v)
+    moment = tmatvec(quat_to_matrix(w, u), (r[v], r[v + 1], r[v + 2]))
+    for j in range(3):
+        target[v + j] -= moment[j]

@@ -33,6 +33,9 @@ class Universal(Joint):
     def frame(self):
         return np.column_stack([self.axis1, self.axis2, np.cross(self.axis1, self.axis2)])
 
+    def columns_at_zero(self):
+        return np.eye(6)[[0, 1]]
+
 
 @inlined
 def pose(param, i, q, k, d, v, f):

@@ -1,10 +1,33 @@
 """M^-1 in O(n): articulated-body factorisation, its solve, and forward dynamics (ABA)."""
 
 from ..joints.dispatch import REVOLUTE, SPHERICAL
-from ..lie.algebra import ZERO3, accumulate6, accumulate9, add, axpy, congruent, cross, dot, hat, load3, load6, load9, matmul, matmul_t, mataxpy, matvec, outer, store3, store6, store9, symvec, tmatvec  # fmt: skip
+from ..lie.algebra import (  # fmt: skip
+    ZERO3,
+    accumulate6,
+    accumulate9,
+    add,
+    axpy,
+    congruent,
+    cross,
+    dot,
+    hat,
+    load3,
+    load6,
+    load9,
+    mataxpy,
+    matmul,
+    matmul_t,
+    matvec,
+    outer,
+    store3,
+    store6,
+    store9,
+    symvec,
+    tmatvec,
+)
 from ..lie.jit import inlined, kernel
 from .continuous import gyroscopic_wrench, twists, velocity_products
-from .layout import DINV, ETA, INERTIA, KIND, MASS, MOMENT, NV, PARENT, U, VI, F, P, R
+from .layout import DINV, ETA, INERTIA, KIND, MASS, MOMENT, NV, PARENT, VI, F, P, R, U
 from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_child
 
 # symmetric articulated inertia in Work.art: angular block (6), coupling (9), linear block (6)

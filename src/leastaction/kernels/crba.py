@@ -1,8 +1,8 @@
 """Composite-rigid-body algorithm: the mass matrix."""
 
+from ..joints import dispatch
 from ..lie.algebra import add, axpy, congruent, cross, load3, load6, load9, matvec, symvec
 from ..lie.jit import kernel
-from ..joints import dispatch
 from .layout import INERTIA, KIND, MASS, MOMENT, NV, PARENT, QI, VI, P, R
 from .spatial import column_dot, wrench_to_parent
 

@@ -5,9 +5,23 @@ leave with them.
 """
 
 from ..joints import dispatch
-from ..joints.dispatch import FREE, REVOLUTE, SPHERICAL
+from ..joints.dispatch import REVOLUTE, SPHERICAL
 from ..lie import retractions
-from ..lie.algebra import add, cross, load3, load9, matmul, matvec, quat_mul, quat_rotate_minus, quat_to_matrix, scale, store3, store9, sub, tmatvec  # fmt: skip
+from ..lie.algebra import (  # fmt: skip
+    add,
+    cross,
+    load3,
+    load9,
+    matmul,
+    matvec,
+    quat_mul,
+    quat_rotate_minus,
+    scale,
+    store3,
+    store9,
+    sub,
+    tmatvec,
+)
 from ..lie.jit import inlined, kernel
 from ..lie.trig import half_sincos, sincos
 from .layout import DT, DU, DW, GRAVITY, KIND, MU, NV, PARENT, PLACE_P, PLACE_R, QI, VI, F, P, R, X
@@ -146,19 +160,7 @@ def carry_residual(m, w):
     """
     for i in range(1, m.link.shape[0]):
         v, kind = m.link[i, VI], m.link[i, KIND]
-        if kind == SPHERICAL or kind == FREE:
-            c, u, t = dispatch.displacement(kind, m.param, i, w.q, m.link[i, QI], w.d, v)
-            rot = quat_to_matrix(c, u)
-            moment = (w.r[v], w.r[v + 1], w.r[v + 2])
-            if kind == FREE:
-                force = (w.r[v + 3], w.r[v + 4], w.r[v + 5])
-                moment = sub(moment, cross(t, force))
-                force = tmatvec(rot, force)
-                for j in range(3):
-                    w.target[v + 3 + j] -= force[j]
-            moment = tmatvec(rot, moment)
-            for j in range(3):
-                w.target[v + j] -= moment[j]
+        if kind == REVOLUTE:
+            w.target[v] -= w.r[v]
         else:
-            for j in range(v, v + m.link[i, NV]):
-                w.target[j] -= w.r[j]
+            dispatch.carry(kind, w.d, v, m.link[i, NV], w.r, w.target)

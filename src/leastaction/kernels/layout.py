@@ -61,6 +61,8 @@ ALWAYS_NEW = 1e300  # as memory[RATE]: the factorisation at hand is of no use
 # guesses of the increment: zero, the last one (explicit Euler), semi-implicit Euler, polynomial extrapolation
 IG1, IG2, IG3, EXTRAPOLATE = range(4)
 
+QUADRATURES = ("trapezoid", "midpoint")
+
 # solvers of kernels/comparison.py
 NEWTON, RIQN, BROYDEN, DENSE = range(4)
 
@@ -173,5 +175,6 @@ def make_comparison(solver: int, n: int, nv: int, max_evaluations: int) -> Compa
     dense = nv if solver == DENSE else 0
     rows = max_evaluations + 1 if solver == BROYDEN else 0
     return Comparison(
-        solver, np.zeros((dense, dense)), np.zeros(dense, dtype=np.int64), np.zeros((rows, nv)), np.zeros((n + 1, 12)), np.zeros((n + 1, 12))
-    )
+        solver=solver, J=np.zeros((dense, dense)), pivot=np.zeros(dense, dtype=np.int64), steps=np.zeros((rows, nv)),
+        scratch=np.zeros((n + 1, 12)), forces=np.zeros((n + 1, 12)),
+    )  # fmt: skip

@@ -7,12 +7,30 @@ the work of many.
 """
 
 from ..joints import dispatch
-from ..joints.dispatch import FREE, SPHERICAL
 from ..lie.algebra import accumulate3, add, cross, hat, hat_mat, load3, load9, matadd, matscale, matvec, store3, store9, tmatvec
 from ..lie.jit import inlined, kernel
 from .drnea import joint_pose
-from .layout import (AA, GRAVITY, KIND, L_P, L_P1, L_R, L_R1, MASS, MOMENT, NV, PARENT, QI, VI, W_FORCE, W_MOMENT, W_POINT,
-                     WORLD_FIXED, P, R)  # fmt: skip
+from .layout import (
+    AA,
+    GRAVITY,
+    KIND,
+    L_P,
+    L_P1,
+    L_R,
+    L_R1,
+    MASS,
+    MOMENT,
+    NV,
+    PARENT,
+    QI,
+    VI,
+    W_FORCE,
+    W_MOMENT,
+    W_POINT,
+    WORLD_FIXED,  # fmt: skip
+    P,
+    R,
+)
 from .loads import gravity_wrench
 from .spatial import column_dot, pass_to_parent
 
@@ -85,7 +103,7 @@ def subtract_springs(m, w, mid):
         kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
         dispatch.spring(kind, w.q, k, m.rest, w.d, v, nv, 0.5, m.stiffness, g)
         for j in range(v, v + nv):
-            if kind == SPHERICAL or kind == FREE:
+            if dispatch.has_quaternion(kind):
                 for a in range(nv):
                     mid.start[j] -= mid.S0[j, a] * g[v + a]
                     mid.end[j] -= mid.S2[j, a] * g[v + a]

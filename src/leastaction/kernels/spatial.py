@@ -48,5 +48,7 @@ def column_dot(S, j, a, l):
 @inlined
 def add_column(S, j, s, a, l):
     """(a, l) + s times joint column j."""
-    return (a[0] + s * S[j, 0], a[1] + s * S[j, 1], a[2] + s * S[j, 2]), (l[0] + s * S[j, 3], l[1] + s * S[j, 4], l[2] + s * S[j, 5])  # fmt: skip
+    angular = a[0] + s * S[j, 0], a[1] + s * S[j, 1], a[2] + s * S[j, 2]
+    linear = l[0] + s * S[j, 3], l[1] + s * S[j, 4], l[2] + s * S[j, 5]
+    return angular, linear
 

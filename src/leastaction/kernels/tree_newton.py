@@ -9,12 +9,64 @@ from ..joints import dispatch
 from ..joints.dispatch import REVOLUTE, SPHERICAL
 from ..joints.spherical import cayley_rate
 from ..lie import retractions
-from ..lie.algebra import (IDENTITY, ZERO3, accumulate9, add, axpy, dot, full, hat, hat_mat, load3, load6, load9, mat_hat, matadd,
-                           mataxpy, matinverse, matmul, matmul_t, matscale, matvec, outer, quat_to_matrix, scale, store3, store9,
-                           sub, symvec, tmatvec)  # fmt: skip
+from ..lie.algebra import (
+    IDENTITY,
+    ZERO3,
+    accumulate9,
+    add,
+    axpy,
+    dot,
+    full,
+    hat,
+    hat_mat,
+    load3,
+    load6,
+    load9,
+    mat_hat,
+    matadd,
+    mataxpy,
+    matinverse,
+    matmul,
+    matmul_t,
+    matscale,
+    matvec,
+    outer,
+    quat_to_matrix,
+    scale,
+    store3,
+    store9,
+    sub,  # fmt: skip
+    symvec,
+    tmatvec,
+)
 from ..lie.jit import inlined, kernel
 from .drnea import turned_about_z
-from .layout import AA, AL, DINV, ETA, INERTIA, KIND, L_P, L_P1, L_R, L_R1, LA, LL, MASS, MOMENT, NV, PARENT, QI, U, VI, F, P, R, W, X  # fmt: skip
+from .layout import (  # fmt: skip
+    AA,
+    AL,
+    DINV,
+    ETA,
+    INERTIA,
+    KIND,
+    L_P,
+    L_P1,
+    L_R,
+    L_R1,
+    LA,
+    LL,
+    MASS,
+    MOMENT,
+    NV,
+    PARENT,
+    QI,
+    VI,
+    F,
+    P,
+    R,
+    U,
+    W,
+    X,
+)
 from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_child
 
 

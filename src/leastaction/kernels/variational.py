@@ -133,7 +133,7 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
                 w.d[j] = 0.0
         if other is None:
             count, norm = 0, 0.0
-            for attempt in range(2):
+            for _attempt in range(2):
                 more, norm = newton(m, w, mid, memory, h, memory[TIME], tol, retraction, max_evaluations)
                 count += more
                 if guess != EXTRAPOLATE or norm <= tol * memory[SCALE]:

@@ -9,6 +9,7 @@ Kernels are compiled without Numba's memory manager: a kernel that tries to allo
 
 import hashlib
 import os
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -116,10 +117,8 @@ def kernel(function):
 def entry(function):
     dispatcher = njit(function, nogil=True, **_OPTIONS)
     if not config.DISABLE_JIT and os.environ.get("LEASTACTION_CACHE", "1") != "0":
-        try:
+        with suppress(RuntimeError):  # no writable place for a cache: compile in every process
             dispatcher._cache = _EntryCache(dispatcher.py_func)
-        except RuntimeError:  # no writable place for a cache: compile in every process
-            pass
     return dispatcher
 
 
