@@ -40,5 +40,5 @@ class Progress:
 
 
 def announce_compilation() -> None:
-    """Said once, before the first compilation from source."""
-    print("leastaction: compiling kernels (once per installation, about 15 s) ...", file=sys.stderr, flush=True)
+    """Said once per process, when a kernel is not in the cache on disk."""
+    print("leastaction: compiling kernels, once after installation; this takes some ten seconds ...", file=sys.stderr, flush=True)

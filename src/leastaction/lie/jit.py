@@ -23,6 +23,9 @@ from numba.core.caching import (
 )
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.event import Listener, register
+
+from ..progress import announce_compilation
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _COMPILED_ROOMS = ("lie", "joints", "kernels")
@@ -106,6 +109,9 @@ class _EntryCache(FunctionCache):
     _impl_class = _CacheImpl
 
 
+_entries: set = set()
+
+
 def inlined(function):
     return njit(function, forceinline=True, **_INNER)
 
@@ -119,22 +125,23 @@ def entry(function):
     if not config.DISABLE_JIT and os.environ.get("LEASTACTION_CACHE", "1") != "0":
         with suppress(RuntimeError):  # no writable place for a cache: compile in every process
             dispatcher._cache = _EntryCache(dispatcher.py_func)
+    _entries.add(dispatcher)
     return dispatcher
 
 
-def is_compiled(dispatcher) -> bool:
-    """True if calling `dispatcher` will not start a compilation from source."""
-    if config.DISABLE_JIT or dispatcher.signatures:
-        return True
-    cache = getattr(dispatcher, "_cache", None)
-    path = getattr(getattr(cache, "_cache_file", None), "_index_path", None)
-    return path is not None and _index_is_current(path, cache)
+class _Announcer(Listener):
+    """Says once per process that an entry point is being compiled from source; a load from the cache says nothing."""
+
+    def __init__(self):
+        self.said = False
+
+    def on_start(self, event):
+        if not self.said and event.data["dispatcher"] in _entries:
+            self.said = True
+            announce_compilation()
+
+    def on_end(self, event):
+        pass
 
 
-def _index_is_current(path, cache) -> bool:
-    if not os.path.exists(path):
-        return False
-    try:
-        return bool(cache._cache_file._load_index())
-    except Exception:  # an unreadable index is rebuilt by Numba: same as not compiled
-        return False
+register("numba:compile", _Announcer())
