@@ -14,10 +14,10 @@ from .spherical import (
     cayley_quaternion,
     half_quaternion,
     load_quaternion,
-    mid_rotation_columns,
     quaternion_at,
     rotation_spring,
     tangent_columns,
+    turn_to_midpoint,
 )
 from .spherical import mid_curvature as mid_rotation_curvature
 from .spherical import rate as rotation_rate
@@ -82,9 +82,7 @@ def mid_columns(param, i, q, k, d, v, S0, S1, S2):
     columns(param, i, q, k, d, v, 0.0, S0)
     columns(param, i, q, k, d, v, 1.0, S1)
     columns(param, i, q, k, d, v, 0.0, S2)
-    mid_rotation_columns(d, v, -1.0, S0)
-    mid_rotation_columns(d, v, 1.0, S1)
-    mid_rotation_columns(d, v, 1.0, S2)
+    turn_to_midpoint(d, v, S0, S1, S2)
     w, u = cayley_quaternion(d, v)
     w, u = half_quaternion(w, u)
     half = quat_to_matrix(w, u)

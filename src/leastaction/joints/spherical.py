@@ -115,6 +115,12 @@ def mid_columns(param, i, q, k, d, v, S0, S1, S2):
     columns(param, i, q, k, d, v, 0.0, S0)
     columns(param, i, q, k, d, v, 1.0, S1)
     columns(param, i, q, k, d, v, 0.0, S2)
+    turn_to_midpoint(d, v, S0, S1, S2)
+
+
+@inlined
+def turn_to_midpoint(d, v, S0, S1, S2):
+    """Angular parts of start columns (S0) and end columns (S1, S2) -> what they do to the midpoint."""
     mid_rotation_columns(d, v, -1.0, S0)
     mid_rotation_columns(d, v, 1.0, S1)
     mid_rotation_columns(d, v, 1.0, S2)
@@ -122,7 +128,7 @@ def mid_columns(param, i, q, k, d, v, S0, S1, S2):
 
 @inlined
 def mid_rotation_columns(d, v, sign, S):
-    """Angular parts of start (sign -1) or end (sign +1) columns -> what they do to the midpoint: (1 +- c^)/2."""
+    """(1 - c^)/2 of start columns (sign -1), (1 + c^)/2 of end columns (sign +1)."""
     c = half_turn_vector(d, v)
     for j in range(v, v + 3):
         a = (S[j, 0], S[j, 1], S[j, 2])

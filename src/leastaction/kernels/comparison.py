@@ -36,18 +36,24 @@ def find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluatio
             dense_jacobian(m, w, mid, other, h)
             dense_solve(other.J, other.pivot, w.r, w.z)
         else:
-            assemble(m, w, h, retraction, True)
-            if mid is None:
-                factorise(m, w)
-                solve(m, w)
-            else:
-                factorise12(m, w, mid, h)
-                solve12(m, w, mid, h)
+            exact_direction(m, w, mid, h, retraction)
         for j in range(nv):
             w.d[j] -= w.z[j]
         norm = full_residual(m, w, mid, h, memory[TIME], retraction)
         evaluations += 1
     return evaluations, norm
+
+
+@kernel
+def exact_direction(m, w, mid, h, retraction):
+    """w.z = J^-1 w.r with the exact Jacobian, in O(n)."""
+    assemble(m, w, h, retraction, True)
+    if mid is None:
+        factorise(m, w)
+        solve(m, w)
+    else:
+        factorise12(m, w, mid, h)
+        solve12(m, w, mid, h)
 
 
 @kernel

@@ -1,10 +1,9 @@
 """Entry points on one variational step: residual, next momentum, dense Jacobian, O(n) Newton direction."""
 
 from ..lie.jit import entry
-from .comparison import dense_jacobian
-from .midpoint import factorise12, solve12
+from .comparison import dense_jacobian, exact_direction
 from .step import arrive, begin, full_residual
-from .tree_newton import assemble, factorise, solve
+from .tree_newton import assemble
 
 
 @entry
@@ -32,10 +31,4 @@ def jacobian(m, w, mid, other, h, retraction):
 @entry
 def direction(m, w, mid, h, retraction):
     """After `leaving`: w.z = J^-1 w.r in O(n)."""
-    assemble(m, w, h, retraction, True)
-    if mid is None:
-        factorise(m, w)
-        solve(m, w)
-    else:
-        factorise12(m, w, mid, h)
-        solve12(m, w, mid, h)
+    exact_direction(m, w, mid, h, retraction)
