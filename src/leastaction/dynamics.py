@@ -5,12 +5,15 @@ q are coordinates, v velocities, tau joint forces; shapes (nq,), (nv,), (nv,).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .errors import SingularMassError
 from .kernels import evaluate
 from .kernels.layout import BODY_COLUMNS
+from .lie.jit import Direct
 from .model import Coordinates, Model
 
 Array = NDArray[np.float64]
@@ -48,38 +51,58 @@ def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinate
 
 def energy(model: Model, q: Coordinates, v: Coordinates = None) -> float:
     """Kinetic, gravitational and spring energy together, J."""
-    parts = evaluate_recording(model, evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])[2]
-    return float(parts.sum() + model.fixed_potential)
+    return float(_at(model, q, v).energy.sum() + model.fixed_potential)
 
 
 def momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
     """Joint momenta p = M(q) v."""
-    return evaluate_recording(model, evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])[1][0]
-
-
-def velocity(model: Model, q: Coordinates, p: ArrayLike) -> Array:
-    """Velocities v = M(q)^-1 p."""
-    return evaluate_recording(model, evaluate.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], model.velocities(p, "p")[None])[0][0]
+    return _at(model, q, v).p[0]
 
 
 def spatial_momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
     """Momentum of the whole mechanism about the world origin: (angular, linear), world axes."""
-    return evaluate_recording(model, evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])[3][0]
+    return _at(model, q, v).momentum[0]
 
 
-def evaluate_recording(model: Model, what: int, half_step: float, q: Array, recorded: Array) -> tuple[Array, Array, Array, Array]:
-    """v (T, nv), p (T, nv), energy parts (T, 3), spatial momentum (T, 6) of a recording; see kernels.evaluate.recording."""
-    steps = len(q)
-    v, p = np.empty((steps, model.nv)), np.empty((steps, model.nv))
-    parts, total = np.empty((steps, 3)), np.empty((steps, 6))
-    evaluate.recording(model.tree, model.make_work(), what, half_step, q, recorded, v, p, parts, total)
-    bad = np.flatnonzero(~np.isfinite(v).all(axis=1))
-    if len(bad):
-        raise SingularMassError(
-            f"the mass matrix is singular at q = {q[bad[0]]}: some joint moves no inertia there, so velocities do not follow from momenta; "
-            "give the bodies it moves an inertia about its axis"
-        )
-    return v, p, parts, total
+def velocity(model: Model, q: Coordinates, p: Coordinates) -> Array:
+    """Velocities v = M(q)^-1 p."""
+    momenta = model.velocities(p, "p")[None]
+    return Evaluator(model)(evaluate.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], momenta).v[0]
+
+
+class Evaluation(NamedTuple):
+    """What follows from the T nodes of a recording."""
+
+    v: Array  #: (T, nv) velocities
+    p: Array  #: (T, nv) momenta
+    energy: Array  #: (T, 3) kinetic, gravitational, springs, J
+    momentum: Array  #: (T, 6) of the whole mechanism about the world origin: angular, linear
+
+
+class Evaluator:
+    """Evaluates recordings of one model; keeps its memory, so that it can be called after every step."""
+
+    def __init__(self, model: Model):
+        self.model = model
+        self.work = model.make_work()
+        self._recording = Direct(evaluate.recording)
+
+    def __call__(self, what: int, half_step: float, q: Array, recorded: Array) -> Evaluation:
+        """q (T, nq); recorded (T, nv): velocities, or momenta plus half_step times the forces; see kernels.evaluate.recording."""
+        steps, nv = len(q), self.model.nv
+        out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
+        self._recording(self.model.tree, self.work, what, half_step, q, recorded, *out)
+        if not np.isfinite(out.v).all():
+            bad = np.flatnonzero(~np.isfinite(out.v).all(axis=1))
+            raise SingularMassError(
+                f"the mass matrix is singular at q = {q[bad[0]]}: some joint moves no inertia there, so velocities do not follow from "
+                "momenta; give the bodies it moves an inertia about its axis"
+            )
+        return out
+
+
+def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:
+    return Evaluator(model)(evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])
 
 
 def _scratch(model: Model) -> Array:

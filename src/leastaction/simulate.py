@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .dynamics import Evaluator
 from .errors import ConvergenceError, StateError
 from .integrators import Integrator, Variational
+from .integrators.base import Advance
 from .model import Coordinates, Model
 from .progress import Progress
 from .state import State
@@ -89,14 +91,17 @@ class Simulator:
         self.t0 = start.t
         self.steps = 0
         self._stepper = self.integrator.start(model, start, self.dt)
-        self._q = start.q[None].copy()
+        self._evaluator = Evaluator(model)
+        self._q = np.empty((1, model.nq))
         self._recorded = np.empty((1, model.nv))
-        self._started = False
-        self._evaluations = np.zeros(1, dtype=np.int64)
         self._tau = np.zeros((1, model.nv))
+        self._evaluations = np.zeros(1, dtype=np.int64)
+        self._advance(0, self._tau, 1, self._q[:0], self._recorded[:0], self._evaluations[:0])  # sets up the first node
+        self._stepper.record(self._q, self._recorded)
 
     @property
     def t(self) -> float:
+        """Time now, s."""
         return self.t0 + self.steps * self.dt
 
     @property
@@ -105,16 +110,20 @@ class Simulator:
         return self._q[0].copy()
 
     @property
+    def v(self) -> NDArray[np.float64]:
+        """Velocities now."""
+        return self.state.v
+
+    @property
     def state(self) -> State:
         """State now."""
-        return self._trajectory(self._node(), np.zeros(0, dtype=np.int64)).state()
+        node = self._evaluator(*self.integrator.recording(self.dt), self._q, self._recorded)
+        return State.with_velocity(self.model, self.t, self.q, node.p[0], node.v[0])
 
-    def step(self, tau: ArrayLike | None = None) -> None:
+    def step(self, tau: Coordinates = None) -> None:
         """One step with the joint forces tau held constant over it."""
-        self._ensure_started()
-        self._tau[:] = model_forces(self.model, tau)
-        result = self._stepper.advance(1, self._tau, 1, self._q, self._recorded, self._evaluations)
-        self.steps += result.steps
+        self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
+        result = self._advance(1, self._tau, 1, self._q, self._recorded, self._evaluations)
         if result.failure:
             raise self._failure(result, None)
 
@@ -129,70 +138,55 @@ class Simulator:
     ) -> Trajectory:
         """Make many steps and return what was recorded, the present node first."""
         forces = _check_forces(tau, steps, self.model)
-        kept = steps // record_every
-        q = np.empty((kept + 1, self.model.nq))
-        recorded = np.empty((kept + 1, self.model.nv))
-        evaluations = np.zeros(steps, dtype=np.int64)
-        first = self.steps
-        elapsed = -self._ensure_started()
-        clock = time.perf_counter()
-        q[0], recorded[0] = self._q[0], self._recorded[0]
-        # chunks are a multiple of record_every, so that every one ends on a recorded node
-        chunk = record_every if control is None else 1
-        done, rows = 0, 1
-        failure = None
+        recording = _Recording(self, steps, record_every)
+        began = time.perf_counter()
         with Progress(steps, self.dt, progress) as bar:
-            while done < steps and failure is None:
-                size = min(chunk, steps - done)
-                if control is not None:
-                    forces = model_forces(self.model, control(self.t, self.state))
-                part = forces if len(forces) == 1 else forces[done : done + size]
-                began = time.perf_counter()
-                stride = record_every if control is None else 1
-                room = size // stride
-                q_rows, p_rows = (q[rows : rows + room], recorded[rows : rows + room]) if control is None else (self._q, self._recorded)
-                result = self._stepper.advance(size, part, stride, q_rows, p_rows, evaluations[done : done + size])
-                took = time.perf_counter() - began
-                self.steps += result.steps
-                done += result.steps
-                if control is None:
-                    rows += result.steps // stride
-                elif done % record_every == 0 and result.steps:
-                    q[rows], recorded[rows] = self._q[0], self._recorded[0]
-                    rows += 1
-                failure = result if result.failure else None
-                bar.update(done)
-                if control is None and took < 0.5 * _CHUNK_SECONDS:
-                    chunk *= 2
-        elapsed += time.perf_counter() - clock
-        times = self.t0 + self.dt * (first + record_every * np.arange(rows, dtype=np.float64))
-        trajectory = Trajectory(
-            self.model, self.integrator, self.dt, times, q[:rows], recorded[:rows], evaluations[:done], elapsed=max(elapsed, 0.0)
-        )  # fmt: skip
-        if control is None and done:
-            self._stepper.record(self._q, self._recorded)
-        if failure is not None:
-            raise self._failure(failure, trajectory)
+            failed = self._run_compiled(recording, forces, bar) if control is None else self._run_controlled(recording, control, bar)
+        trajectory = recording.trajectory(self, elapsed=time.perf_counter() - began)
+        if failed is not None:
+            raise self._failure(failed, trajectory)
         return trajectory
 
-    def _ensure_started(self) -> float:
-        """Record the first node; returns 0.  Zero steps make the stepper set up its node."""
-        if not self._started:
-            empty_q, empty_p = np.empty((0, self.model.nq)), np.empty((0, self.model.nv))
-            self._stepper.advance(0, self._tau, 1, empty_q, empty_p, self._evaluations[:0])
-            self._stepper.record(self._q, self._recorded)
-            self._started = True
-        return 0.0
+    def _run_compiled(self, rec: _Recording, forces: NDArray[np.float64], bar: Progress) -> Advance | None:
+        """Chunks of many steps in compiled code, so long that Python costs nothing, so short that the bar moves."""
+        chunk = rec.every  # a multiple of it, so that every chunk ends on a recorded node
+        failed = None
+        while rec.done < rec.steps and failed is None:
+            size = min(chunk, rec.steps - rec.done)
+            tau = forces if len(forces) == 1 else forces[rec.done : rec.done + size]
+            rows = slice(rec.rows, rec.rows + size // rec.every)
+            began = time.perf_counter()
+            result = self._advance(size, tau, rec.every, rec.q[rows], rec.recorded[rows], rec.evaluations[rec.done : rec.done + size])
+            if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
+                chunk *= 2
+            rec.done += result.steps
+            rec.rows += result.steps // rec.every
+            failed = result if result.failure else None
+            bar.update(rec.done)
+        self._stepper.record(self._q, self._recorded)
+        return failed
 
-    def _node(self):
-        self._ensure_started()
-        return self._q.copy(), self._recorded.copy()
+    def _run_controlled(self, rec: _Recording, control: Control, bar: Progress) -> Advance | None:
+        """One step at a time, each with the forces the control law asks for."""
+        while rec.done < rec.steps:
+            self._tau[0] = self.model.velocities(control(self.t, self.state), "tau")
+            row = rec.evaluations[rec.done : rec.done + 1]
+            result = self._advance(1, self._tau, 1, self._q, self._recorded, row)
+            if result.failure:
+                return result
+            rec.done += 1
+            if rec.done % rec.every == 0:
+                rec.q[rec.rows], rec.recorded[rec.rows] = self._q[0], self._recorded[0]
+                rec.rows += 1
+            bar.update(rec.done)
+        return None
 
-    def _trajectory(self, node, evaluations) -> Trajectory:
-        q, recorded = node
-        return Trajectory(self.model, self.integrator, self.dt, np.array([self.t]), q, recorded, evaluations)
+    def _advance(self, steps, tau, stride, q, recorded, evaluations) -> Advance:
+        result = self._stepper.advance(steps, tau, stride, q, recorded, evaluations)
+        self.steps += result.steps
+        return result
 
-    def _failure(self, result, trajectory: Trajectory | None) -> ConvergenceError:
+    def _failure(self, result: Advance, trajectory: Trajectory | None) -> ConvergenceError:
         message = f"step {self.steps} at t = {self.t:g} s with dt = {self.dt:g} s: {result.failure}"
         if trajectory is not None:
             trajectory.converged = False
@@ -200,8 +194,25 @@ class Simulator:
         return ConvergenceError(message, step=self.steps, time=self.t, residual=result.residual, trajectory=trajectory)
 
 
-def model_forces(model: Model, tau: Coordinates) -> NDArray[np.float64]:
-    return model.velocities(tau, "tau")[None]
+class _Recording:
+    """Arrays that fill up during a run."""
+
+    def __init__(self, simulator: Simulator, steps: int, every: int):
+        kept = steps // every + 1
+        self.steps, self.every = steps, every
+        self.first = simulator.steps
+        self.q = np.empty((kept, simulator.model.nq))
+        self.recorded = np.empty((kept, simulator.model.nv))
+        self.evaluations = np.zeros(steps, dtype=np.int64)
+        self.q[0], self.recorded[0] = simulator._q[0], simulator._recorded[0]
+        self.done, self.rows = 0, 1
+
+    def trajectory(self, simulator: Simulator, elapsed: float) -> Trajectory:
+        times = simulator.t0 + simulator.dt * (self.first + self.every * np.arange(self.rows, dtype=np.float64))
+        return Trajectory(
+            simulator.model, simulator.integrator, simulator.dt, times, self.q[: self.rows], self.recorded[: self.rows],
+            self.evaluations[: self.done], elapsed=elapsed,
+        )  # fmt: skip
 
 
 def _check_step(dt: float) -> float:
@@ -230,7 +241,7 @@ def _check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np
     if tau is None:
         return np.zeros((1, model.nv))
     if isinstance(tau, dict) or np.ndim(tau) <= 1:
-        return model_forces(model, tau)
+        return model.velocities(tau, "tau")[None]
     series = np.ascontiguousarray(tau, dtype=float)
     if series.shape != (steps, model.nv):
         raise StateError(f"tau has shape {series.shape}; it needs ({model.nv},) or one row per step, ({steps}, {model.nv})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,14 @@ class State:
     q: NDArray[np.float64]
     p: NDArray[np.float64]
 
-    @property
+    @classmethod
+    def with_velocity(cls, model: Model, t: float, q: NDArray[np.float64], p: NDArray[np.float64], v: NDArray[np.float64]) -> State:
+        """A state whose velocities are known already."""
+        state = cls(model, t, q, p)
+        state.__dict__["v"] = v  # where cached_property looks first
+        return state
+
+    @cached_property
     def v(self) -> NDArray[np.float64]:
         """Velocities M(q)^-1 p."""
         if not np.any(self.p):
@@ -55,4 +63,4 @@ def make_state(model: Model, q: Coordinates, v: Coordinates, p: Coordinates, t: 
         return State(model, float(t), coordinates, np.zeros(model.nv))
     from . import dynamics
 
-    return State(model, float(t), coordinates, dynamics.momentum(model, coordinates, velocities))
+    return State.with_velocity(model, float(t), coordinates, dynamics.momentum(model, coordinates, velocities), velocities)

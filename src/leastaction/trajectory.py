@@ -32,29 +32,29 @@ class Trajectory:
     message: str = "finished"  #: why it stopped
 
     @cached_property
-    def _evaluated(self) -> tuple[Array, Array, Array, Array]:
+    def _evaluated(self) -> dynamics.Evaluation:
         what, half_step = self.integrator.recording(self.dt)
-        return dynamics.evaluate_recording(self.model, what, half_step, self.q, self.recorded)
+        return dynamics.Evaluator(self.model)(what, half_step, self.q, self.recorded)
 
     @property
     def v(self) -> Array:
         """(T, nv) velocities M(q)^-1 p."""
-        return self._evaluated[0]
+        return self._evaluated.v
 
     @property
     def p(self) -> Array:
         """(T, nv) momenta."""
-        return self._evaluated[1]
+        return self._evaluated.p
 
     @property
     def kinetic(self) -> Array:
         """(T,) kinetic energy, J."""
-        return self._evaluated[2][:, 0]
+        return self._evaluated.energy[:, 0]
 
     @property
     def potential(self) -> Array:
         """(T,) gravitational and spring energy, J."""
-        return self._evaluated[2][:, 1] + self._evaluated[2][:, 2] + self.model.fixed_potential
+        return self._evaluated.energy[:, 1] + self._evaluated.energy[:, 2] + self.model.fixed_potential
 
     @property
     def energy(self) -> Array:
@@ -64,7 +64,7 @@ class Trajectory:
     @property
     def momentum(self) -> Array:
         """(T, 6) momentum of everything about the world origin: angular (kg m^2/s), linear (kg m/s), world axes."""
-        return self._evaluated[3]
+        return self._evaluated.momentum
 
     @property
     def constraint_error(self) -> Array:
@@ -77,7 +77,7 @@ class Trajectory:
 
     def state(self, k: int = -1) -> State:
         """State at recorded node k, the last one by default."""
-        return State(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy())
+        return State.with_velocity(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy(), self.v[k].copy())
 
     def __getitem__(self, joint_name: str) -> Array:
         """(T, ...) coordinates of one joint."""

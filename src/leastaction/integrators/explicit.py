@@ -8,6 +8,7 @@ import numpy as np
 
 from ..kernels import evaluate
 from ..kernels import explicit as kernels
+from ..lie.jit import Direct
 from ..model import Model
 from ..state import State
 from .base import Advance, Integrator
@@ -63,6 +64,7 @@ class RKMK4(Explicit):
 class _Stepper:
     def __init__(self, integrator: Explicit, model: Model, state: State, dt: float):
         self.integrator, self.model, self.dt = integrator, model, dt
+        self._run = Direct(kernels.run)
         self.work = model.make_work()
         self.stage = kernels.make_stage(len(model.bodies), model.nq, model.nv)
         self.stage.q[:] = state.q
@@ -73,7 +75,7 @@ class _Stepper:
         out_q[0], out_momentum[0] = self.stage.q, self.stage.v
 
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
-        made, status = kernels.run(
+        made, status = self._run(
             self.model.tree, self.work, self.stage, self.clock, self.integrator.method, self.dt, steps, tau, stride,
             out_q, out_momentum, evaluations,
         )  # fmt: skip

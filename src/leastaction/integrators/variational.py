@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import StateError
 from ..kernels import evaluate, layout, svi_run
 from ..kernels import variational as kernels
+from ..lie.jit import Direct
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
@@ -69,6 +70,7 @@ class Variational(Integrator):
 class _Stepper:
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
         self.integrator, self.model, self.dt = integrator, model, dt
+        self._run = Direct(kernels.run)
         self.work = model.make_work()
         self.work.q[:] = state.q
         self.work.target[:] = state.p
@@ -88,7 +90,7 @@ class _Stepper:
 
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
         i = self.integrator
-        made, status = kernels.run(
+        made, status = self._run(
             self.model.tree, self.work, self.middle, self.comparison, self.memory, self.dt, steps, tau, i.tol,
             RETRACTIONS[i.retraction], GUESSES[i.guess], i.max_evaluations, stride, out_q, out_momentum, evaluations,
         )  # fmt: skip

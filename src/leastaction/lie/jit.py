@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from numba import config, njit
+from numba import config, njit, typeof
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -127,6 +127,23 @@ def entry(function):
             dispatcher._cache = _EntryCache(dispatcher.py_func)
     _entries.add(dispatcher)
     return dispatcher
+
+
+class Direct:
+    """An entry point that is called again and again with arguments of the same types.
+
+    Numba works out the types of all arguments at every call, which for our tuples of arrays takes ten times as long as a
+    step of a small mechanism; this does it at the first call only.
+    """
+
+    def __init__(self, dispatcher):
+        self._dispatcher = dispatcher
+        self._compiled = dispatcher if config.DISABLE_JIT else None
+
+    def __call__(self, *arguments):
+        if self._compiled is None:
+            self._compiled = self._dispatcher.compile(tuple(typeof(a) for a in arguments))
+        return self._compiled(*arguments)
 
 
 class _Announcer(Listener):
