@@ -19,10 +19,11 @@ def pytest_generate_tests(metafunc):
 
 
 def push(t, q, v, tau):
-    """A force that depends on time, place and velocity."""
+    """A smooth force that depends on time, place and velocity; the first six entries belong to the floating base."""
     tau[0] += 3.0 * np.sin(5.0 * t)
-    tau[1] -= 0.2 * v[1] * abs(v[1])
     tau[2] -= 2.0 * np.sin(q[2])
+    tau[4] -= 0.2 * v[4] ** 3
+    tau[9] -= 0.3 * v[9] * np.cos(q[11])
 
 
 def tree_of_all_joints():
@@ -30,11 +31,11 @@ def tree_of_all_joints():
     rng = np.random.default_rng(11)
     mech = la.Mechanism(name="all joints")
     joints = {
+        "base": (la.Free(), "world"), "ball": (la.Spherical(), "base"), "elbow": (la.Revolute(axis=(1, 0, 0)), "ball"),
+        "wrist": (la.Spherical(), "elbow"),
         "screw": (la.Helical(axis=(1, 0, 1), pitch=0.3), "world"), "tube": (la.Cylindrical(axis=(0, 1, 0)), "screw"),
         "cross": (la.Universal(), "tube"), "slab": (la.Planar(normal=(0, 1, 0)), "screw"),
         "hinge": (la.Revolute(axis=(1, 1, 0)), "slab"), "slider": (la.Prismatic(axis=(0, 1, 1)), "hinge"),
-        "base": (la.Free(), "world"), "ball": (la.Spherical(), "base"), "elbow": (la.Revolute(axis=(1, 0, 0)), "ball"),
-        "wrist": (la.Spherical(), "elbow"),
     }  # fmt: skip
     for name, (joint, parent) in joints.items():
         mech.add_body(
@@ -73,6 +74,7 @@ def conservative_tree():
 def driven_tree():
     """All joints, gravity, springs, dampers, wrenches in both frames, a user force; and joint forces `tau`."""
     mech = tree_of_all_joints()
+    mech.add_force(la.Damper("base", (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)))
     mech.add_force(la.Damper("ball", 0.3))
     mech.add_force(la.Damper("slab", (0.4, 0.2, 0.3)))
     mech.add_force(la.Damper("screw", 0.5))
