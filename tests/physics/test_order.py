@@ -1,13 +1,15 @@
 """The variational integrator converges with order 2 to an independent solution, with everything that can act on a tree."""
 
+import itertools
+
 import numpy as np
 import pytest
-from conftest import COMBINATIONS
 
 import leastaction as la
 from leastaction import discrete
 from leastaction.reference import ode
 
+COMBINATIONS = list(itertools.product(("exp", "cayley"), ("trapezoid", "midpoint")))
 DURATION = 0.4
 COUNTS = 40 * 2 ** np.arange(4)
 
@@ -28,9 +30,11 @@ def exact(driven_tree):
 def ends(driven_tree):
     """{(retraction, quadrature): last nodes (q, v) with COUNTS steps}."""
 
+    model, state, tau = driven_tree.model, driven_tree.state, driven_tree.tau
+
     def end(retraction, quadrature, steps):
         integrator = la.Variational(retraction=retraction, quadrature=quadrature)
-        run = la.simulate(driven_tree.model, driven_tree.state, dt=DURATION / steps, steps=int(steps), integrator=integrator, tau=driven_tree.tau)
+        run = la.simulate(model, state, dt=DURATION / steps, steps=int(steps), integrator=integrator, tau=tau)
         return run.q[-1], run.v[-1]
 
     return {pair: [end(*pair, steps) for steps in COUNTS] for pair in COMBINATIONS}
