@@ -85,6 +85,21 @@ def test_scale_of_the_units_does_not_matter():
     assert np.array_equal(runs[0].iterations, runs[1].iterations)
 
 
+@pytest.mark.parametrize("solver", ["newton", "dense-newton"])
+@pytest.mark.parametrize("quadrature", ["trapezoid", "midpoint"])
+def test_coming_to_rest_is_no_failure(quadrature, solver):
+    """Gravity oblique to all axes: in the end its moments cancel, but only to round-off, while the momentum dies out."""
+    mech = la.Mechanism(gravity=(1.0, 2.0, -9.0))
+    for i in range(3):
+        parent, at = (f"link{i}", -1.0) if i else ("world", 0.0)
+        joint = la.Revolute(axis=(1.0, 0.1, 0.0)) if i % 2 else la.Spherical()
+        mech.add_body(f"link{i + 1}", parent, joint, la.Pose(xyz=(0, 0, at)), mass=1.0, com=(0.05, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+        mech.add_force(la.Damper(f"link{i + 1}", 3.0))
+    integrator = la.Variational(quadrature=quadrature, solver=solver)
+    size = np.abs(la.simulate(mech.compile(), dt=0.02, duration=250.0, record_every=10, integrator=integrator).p).max(axis=1)
+    assert size[-1] < 1e-9 * size.max()
+
+
 class TestFigure4:
     """Lee et al. 2016: corrections per step of a 50-link chain, 5.69 with RIQN and 4 with Newton."""
 
