@@ -143,7 +143,7 @@ def cost_table(found: list[Motion], *chosen: str) -> str:
     return table(["microseconds (evaluations) per step at 1 ms", *choices], body)
 
 
-def page(quick: bool = False) -> str:
+def page(quick: bool = False, passes: int = 12) -> str:
     """docs/defaults.md"""
     pin_to_one_core()
     found = motions(quick)
