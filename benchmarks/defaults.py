@@ -149,12 +149,13 @@ def _largest(motion: Motion, integrator: la.Variational, scale: float) -> Larges
 
 
 def costs(found: Iterable[Motion], dt: float, passes: int, *options: str) -> Rows:
-    """Over the same steps of the same motion: 1000 of 1 ms, 100 of 10 ms."""
+    """Over the same stretch of the same motion, short enough not to be interrupted often: 300 steps of 1 ms, 100 of 10 ms."""
     timed = {}
+    count = max(100, round(0.3 / dt))
     for motion in found:
         chosen = integrators(*options)
         steps = {label: ours.Step(motion.model, dt, integrator, warm_up=round(0.3 / dt)) for label, integrator in chosen.items()}
-        timed[motion.name] = steps, Interleaved(steps, motion.q, motion.v, fixed_reps=dict.fromkeys(steps, round(1.0 / dt)))
+        timed[motion.name] = steps, Interleaved(steps, motion.q, motion.v, fixed_reps=dict.fromkeys(steps, count))
     measure_all([times for _, times in timed.values()], passes)
     return {
         name: {label: Cost(times.best[label], step.evaluations) for label, step in steps.items()} for name, (steps, times) in timed.items()
@@ -243,16 +244,18 @@ limbs.  Simulations last 10 s, those of chains with 20 links and more 5 s.  Tole
 
     {default}
 
-- **retraction="exp"**: the energy error of cayley is {cayley_error} times that of exp, and exp costs only {cayley_cost} times as much
-  per step: to get the error of exp, cayley needs a step about half as long.  Choose cayley for a body that turns far
-  within a step, or where the last tenth of speed counts more than accuracy.
-- **quadrature="trapezoid"**: midpoint costs {midpoint_cost} times as much per step and has {midpoint_error} times the energy error.  Choose
-  midpoint for stiff springs and long hanging chains, where trapezoid is unstable once the step times the largest natural
-  frequency exceeds 2, and is not for any solver to mend.  It is no general way to larger steps: where links stand on their
-  heads the midpoint equations can lose their solution first, see the curled chains.
-- **guess="extrapolate"**: ig2 costs {ig2_cost} and ig3 {ig3_cost} times as much per step at 1 ms.  Where motion is wild within a step the
-  degree of the extrapolation falls to zero by itself, which is ig2.
-- **solver="newton"**: at 1 ms it is the fastest ([measurements](lee2016.md)), and it solves steps RIQN and Broyden do not.
+- **retraction="exp"**: at 1 ms the energy error of cayley is {cayley_error} times that of exp, and exp costs {cayley_cost} times as
+  much per step: to get the error of exp, cayley needs a step about half as long.  Choose cayley where bodies turn far within a
+  step: exp ends at half a turn, and on the top, the humanoid and the longest curled chain cayley solves larger steps.
+- **quadrature="trapezoid"**: midpoint costs {midpoint_cost} times as much per step and has {midpoint_error} times the energy error.
+  Choose midpoint for stiff springs and for hanging chains at large steps: trapezoid is unstable once the step times the largest
+  natural frequency exceeds 2, which no solver can mend.  It is no general way to larger steps: where links stand on their heads
+  the midpoint equations lose their solution first, see the whirling chain and the curled one of 20 links.
+- **guess="extrapolate"**: at 1 ms ig2 costs {ig2_cost} and ig3 {ig3_cost} times as much per step; at 10 ms the gain is smaller.
+  Where motion is wild within a step the degree of the extrapolation falls to zero by itself, which is ig2: no larger step
+  is lost.  (With ig3 Newton factorises at every iterate, as in the paper.)
+- **solver="newton"**: at 1 ms the fastest ([measurements](lee2016.md)), and it solves steps that RIQN does not; Broyden's method
+  gets nearly as far.
 
 ## Energy error
 

@@ -113,7 +113,7 @@ class Chain:
         self.steps = {name: ours.Step(model, DT, integrator, warm_up=20) for name, integrator in step_methods().items()}
         self.residual = Interleaved(residuals, q, v)
         self.update = Interleaved({probe.NAMES[what]: ours.Kernel(model, DT, what) for what in kernels}, q, v)
-        self.step = Interleaved(self.steps, q, v, fixed_reps=dict.fromkeys(self.steps, 500 if links <= 20 else 100))
+        self.step = Interleaved(self.steps, q, v, fixed_reps=dict.fromkeys(self.steps, 200 if links <= 20 else 50))
 
     @property
     def measurements(self) -> list[Interleaved]:
