@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
+import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +14,16 @@ import leastaction as la
 
 from . import cases, ours
 from .peers.base import Array
-from .report import machine, table
+from .report import machine, number, table
 from .timing import Interleaved, measure_all, pin_to_one_core
 
-# everything that may be chosen; what this version of la.Variational does not have is left out
-RETRACTIONS = ("cayley", "exp")
-QUADRATURES = ("trapezoid", "midpoint")
-GUESSES = ("extrapolate", "ig1", "ig2", "ig3")
-
-STEPS_TRIED = tuple(1e-3 * x for x in (1, 2, 5, 10, 20, 50, 100, 200, 500))
+CHOICES = {
+    "retraction": ("exp", "cayley"),
+    "quadrature": ("trapezoid", "midpoint"),
+    "guess": ("extrapolate", "ig1", "ig2", "ig3"),
+    "solver": ("newton", "riqn", "broyden", "dense-newton"),
+}
+STEPS_TRIED = tuple(1e-3 * x for x in (1, 2, 5, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500))
 STABLE = 0.1  # a step is called stable if |E - E0| stays below this part of the largest kinetic energy
 
 
@@ -31,148 +33,256 @@ class Motion:
     model: la.Model
     q: Array
     v: Array
-    seconds: float
+    seconds: float = 10.0
 
-    def run(self, integrator: la.Variational, dt: float) -> la.Trajectory:
+    def run(self, integrator: la.Variational, dt: float) -> la.Trajectory | None:
+        """None if a step was not solved."""
+        start = self.model.state(self.q, self.v)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # runs that blow up are part of the measurement
-            start = self.model.state(self.q, self.v)
-            return la.simulate(self.model, start, dt=dt, duration=self.seconds, integrator=integrator, progress=False)
+            try:
+                return la.simulate(self.model, start, dt=dt, duration=self.seconds, integrator=integrator, progress=False)
+            except la.ConvergenceError:
+                return None
 
 
-def motions(quick: bool = False) -> list[Motion]:
+def motions() -> list[Motion]:
+    """What errors and costs are measured on."""
     top = la.examples.heavy_top().compile()
     tilt = np.array([np.cos(0.15), 0.0, np.sin(0.15), 0.0])
     # without gravity: the kinetic energy of the fall would hide what the limbs do
     human = la.examples.humanoid()
     human.gravity = np.zeros(3)
     moving = cases.humanoid()
-    found = [
-        Motion(c.name, c.model, c.q, c.v, 10.0)
-        for c in (cases.chain(10, False), cases.chain(10, True), cases.ball_chain(10, whirling=True))
+    chains = (cases.chain(10, False), cases.chain(10, True), cases.ball_chain(10, whirling=True))
+    return [
+        *(Motion(c.name, c.model, c.q, c.v) for c in chains),
+        Motion("heavy top, 60 rad/s", top, tilt, np.array([0.0, 0.0, 60.0])),
+        Motion("weightless humanoid", human.compile(), moving.q, moving.v),
     ]
-    found += [
-        Motion("heavy top, 60 rad/s", top, tilt, np.array([0.0, 0.0, 60.0]), 10.0),
-        Motion("weightless humanoid", human.compile(), moving.q, moving.v, 10.0),
-    ]
-    return found[:1] if quick else found
 
 
-def options() -> dict[str, tuple[str, ...]]:
-    """The choices this version has, option -> values it accepts; the first is measured as the default of this page."""
-    known = inspect.signature(la.Variational.__init__).parameters
-    wanted = {"retraction": RETRACTIONS, "quadrature": QUADRATURES, "guess": GUESSES}
-    return {option: tuple(v for v in values if _accepted(option, v)) for option, values in wanted.items() if option in known}
+def hard_motions() -> list[Motion]:
+    """Long chains, on which large steps fail: stiff when straight, folding over themselves when curled."""
+    found = [Motion(c.name, c.model, c.q, c.v, 5.0) for c in (cases.chain(100, False),)]
+    for links in (20, 50):
+        case = cases.chain(links, spatial=True)
+        q = case.q.copy()
+        q[1::2] = 0.3
+        found.append(Motion(f"curled {case.name}", case.model, q, case.v, 5.0))
+    return found
 
 
-def _accepted(option: str, value: str) -> bool:
-    try:
-        la.Variational(**{option: value})
-    except la.LeastActionError:
-        return False
-    return True
-
-
-def integrators(*chosen: str) -> dict[str, la.Variational]:
-    """Every combination of the chosen options that exists, by label."""
-    available = {name: values for name, values in options().items() if name in chosen}
-    combinations = [dict(zip(available, values, strict=True)) for values in itertools.product(*available.values())]
+def integrators(*options: str) -> dict[str, la.Variational]:
+    """Every combination of the values of some options, the others at their defaults, by label."""
+    combinations = [dict(zip(options, values, strict=True)) for values in itertools.product(*(CHOICES[o] for o in options))]
     return {", ".join(c.values()): la.Variational(**c) for c in combinations}
 
 
-def energy_error(motion: Motion, integrator: la.Variational, dt: float) -> tuple[str, str]:
-    """max |E - E0| in J and evaluations per step, as text."""
-    try:
-        run = motion.run(integrator, dt)
-    except la.ConvergenceError as error:
-        return f"not solved at {error.time:.3g} s", "-"
-    return f"{np.abs(run.energy - run.energy[0]).max():.3g}", f"{np.mean(run.iterations):.2f}"
+@dataclass(frozen=True)
+class Error:
+    joules: float  #: largest |E - E0|
+    evaluations: float  #: per step
 
 
-def energy_table(found: list[Motion]) -> str:
-    chosen = integrators("retraction", "quadrature")
-    header = ["max abs(E - E0), J (evaluations per step)", "step"] + list(chosen)
-    body = []
-    for motion, dt in itertools.product(found, (1e-3, 1e-2)):
-        cells = ["{} ({})".format(*energy_error(motion, integrator, dt)) for integrator in chosen.values()]
-        body.append([f"{motion.name}, {motion.seconds:g} s", f"{dt * 1e3:g} ms", *cells])
-    return table(header, body)
+@dataclass(frozen=True)
+class Largest:
+    """Largest steps in seconds of those tried, up to which every smaller one works too; 0 if none does."""
+
+    solvable: float
+    stable: float
 
 
-def largest_step(motion: Motion, integrator: la.Variational, scale: float) -> tuple[float, float]:
-    """(largest solvable step, largest stable step) of those tried, s: up to it every smaller one works too."""
+@dataclass(frozen=True)
+class Cost:
+    seconds: float  #: per step
+    evaluations: float
+
+
+Rows = dict[str, dict[str, "Error | Largest | Cost | None"]]  # mechanism -> label of the integrator -> what was measured
+
+
+@dataclass
+class Measured:
+    energy: dict[float, Rows]  #: by step
+    largest: Rows
+    cost: Rows
+    guess_cost: dict[float, Rows]  #: by step
+    guess_largest: Rows
+    solver_largest: Rows
+
+
+def energy_errors(found: Iterable[Motion], dt: float) -> Rows:
+    rows: Rows = {}
+    for motion in found:
+        runs = {label: motion.run(integrator, dt) for label, integrator in integrators("quadrature", "retraction").items()}
+        rows[motion.name] = {label: run and Error(_largest_error(run), float(np.mean(run.iterations))) for label, run in runs.items()}
+    return rows
+
+
+def _largest_error(run: la.Trajectory) -> float:
+    return float(np.abs(run.energy - run.energy[0]).max())
+
+
+def largest_steps(found: Iterable[Motion], *options: str) -> Rows:
+    rows: Rows = {}
+    for motion in found:
+        print(f"  largest steps: {motion.name}", file=sys.stderr, flush=True)
+        reference = motion.run(la.Variational(), STEPS_TRIED[0])
+        scale = float(reference.kinetic.max()) if reference else 0.0
+        rows[motion.name] = {label: _largest(motion, integrator, scale) for label, integrator in integrators(*options).items()}
+    return rows
+
+
+def _largest(motion: Motion, integrator: la.Variational, scale: float) -> Largest:
     solvable = stable = 0.0
     still_stable = True
     for dt in STEPS_TRIED:
-        try:
-            run = motion.run(integrator, dt)
-        except la.ConvergenceError:
+        run = motion.run(integrator, dt)
+        if run is None:
             break
         solvable = dt
         # written so that NaN counts as unstable
-        still_stable = still_stable and bool(np.abs(run.energy - run.energy[0]).max() <= STABLE * scale)
+        still_stable = still_stable and _largest_error(run) <= STABLE * scale
         stable = dt if still_stable else stable
-    return solvable, stable
+    return Largest(solvable, stable)
 
 
-def step_table(found: list[Motion]) -> str:
-    chosen = integrators("retraction", "quadrature")
-    body = []
+def costs(found: Iterable[Motion], dt: float, passes: int, *options: str) -> Rows:
+    """Over the same stretch of the same motion, short enough not to be interrupted often: 300 steps of 1 ms, 100 of 10 ms."""
+    timed = {}
+    count = max(100, round(0.3 / dt))
     for motion in found:
-        scale = float(motion.run(la.Variational(), 1e-3).kinetic.max())
-        pairs = [largest_step(motion, integrator, scale) for integrator in chosen.values()]
-        body.append([f"{motion.name}, {motion.seconds:g} s", *(f"{_ms(solvable)} / {_ms(stable)}" for solvable, stable in pairs)])
-    return table(["largest step solvable / stable, ms", *chosen], body)
+        chosen = integrators(*options)
+        steps = {label: ours.Step(motion.model, dt, integrator, warm_up=round(0.3 / dt)) for label, integrator in chosen.items()}
+        timed[motion.name] = steps, Interleaved(steps, motion.q, motion.v, fixed_reps=dict.fromkeys(steps, count))
+    measure_all([times for _, times in timed.values()], passes)
+    return {
+        name: {label: Cost(times.best[label], step.evaluations) for label, step in steps.items()} for name, (steps, times) in timed.items()
+    }
+
+
+def measure(quick: bool = False, passes: int = 4) -> Measured:
+    pin_to_one_core()
+    easy, hard = motions(), hard_motions()
+    if quick:
+        easy, hard, passes = easy[:1], hard[1:2], 1
+    print("  energy errors", file=sys.stderr, flush=True)
+    energy = {dt: energy_errors(easy, dt) for dt in (1e-3, 1e-2)}
+    largest = largest_steps([*easy, *hard], "quadrature", "retraction")
+    guess_largest, solver_largest = largest_steps([*easy, *hard], "guess"), largest_steps([*easy, *hard], "solver")
+    print("  costs", file=sys.stderr, flush=True)
+    guess_cost = {dt: costs(easy, dt, passes, "guess") for dt in (1e-3, 1e-2)}
+    return Measured(energy, largest, costs(easy, 1e-3, passes, "quadrature", "retraction"), guess_cost, guess_largest, solver_largest)
+
+
+def _cell(found: Error | Largest | Cost | None) -> str:
+    if isinstance(found, Error):
+        return f"{found.joules:.3g} ({found.evaluations:.2f})"
+    if isinstance(found, Cost):
+        return f"{number(found.seconds * 1e6)} ({found.evaluations:.2f})"
+    if isinstance(found, Largest):
+        return f"{_ms(found.solvable)} / {_ms(found.stable)}"
+    return "not solved"
 
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:g}" if seconds else "none"
 
 
-def cost_table(found: list[Motion], *chosen: str) -> str:
-    """Microseconds and evaluations per step at 1 ms, over the same 1000 steps."""
-    choices = integrators(*chosen)
-    timed = []
-    for motion in found:
-        steps = {label: ours.Step(motion.model, 1e-3, integrator) for label, integrator in choices.items()}
-        timed.append((steps, Interleaved(steps, motion.q, motion.v, fixed_reps=dict.fromkeys(steps, 1000))))
-    measure_all([times for _, times in timed], passes=12)
-    body = []
-    for motion, (steps, times) in zip(found, timed, strict=True):
-        body.append([motion.name, *(f"{times.best[label] * 1e6:.3g} ({step.evaluations:.2f})" for label, step in steps.items())])
-    return table(["microseconds (evaluations) per step at 1 ms", *choices], body)
+def rows_table(what: str, rows: Rows) -> str:
+    labels = list(next(iter(rows.values())))
+    return table([what, *labels], [[name, *(_cell(row[label]) for label in labels)] for name, row in rows.items()])
 
 
-def page(quick: bool = False) -> str:
+def ratios(rows: Rows, above: str, below: str) -> str:
+    """Smallest and largest of above / below over all mechanisms."""
+    size = lambda found: found.joules if isinstance(found, Error) else found.seconds
+    found = [size(row[above]) / size(row[below]) for row in rows.values() if row[above] and row[below]]
+    return f"{min(found):.2g} to {max(found):.2g}"
+
+
+def render(m: Measured) -> str:
+    exp, cayley, midpoint = "trapezoid, exp", "trapezoid, cayley", "midpoint, exp"
+    return PAGE.format(
+        machine=machine(),
+        tried=", ".join(f"{dt * 1e3:g}" for dt in STEPS_TRIED),
+        stable=STABLE,
+        energy_1=rows_table("max abs(E - E0), J (evaluations per step), 1 ms", m.energy[1e-3]),
+        energy_10=rows_table("the same, 10 ms", m.energy[1e-2]),
+        largest=rows_table("largest step solvable / stable, ms", m.largest),
+        cost=rows_table("microseconds (evaluations) per step, 1 ms", m.cost),
+        guess_1=rows_table("microseconds (evaluations) per step, 1 ms", m.guess_cost[1e-3]),
+        guess_10=rows_table("the same, 10 ms", m.guess_cost[1e-2]),
+        guess_largest=rows_table("largest step solvable / stable, ms", m.guess_largest),
+        solver_largest=rows_table("largest step solvable / stable, ms", m.solver_largest),
+        default=la.Variational(),
+        cayley_error=ratios(m.energy[1e-3], cayley, exp),
+        cayley_cost=ratios(m.cost, exp, cayley),
+        midpoint_error=ratios(m.energy[1e-3], midpoint, exp),
+        midpoint_cost=ratios(m.cost, midpoint, exp),
+        ig2_cost=ratios(m.guess_cost[1e-3], "ig2", "extrapolate"),
+        ig3_cost=ratios(m.guess_cost[1e-3], "ig3", "extrapolate"),
+    )
+
+
+def page(quick: bool = False, passes: int = 4) -> str:
     """docs/defaults.md"""
-    pin_to_one_core()
-    found = motions(quick)
-    default = la.Variational()
-    parts = [
-        "# Which defaults, and why",
-        "",
-        "Written by `python -m benchmarks defaults`.  Chains start with the first joint at 45 degrees, at rest; the ball-joint chain",
-        "whirls, the top stands 0.3 rad off the vertical, the humanoid tumbles with moving limbs.  Tolerance 1e-10.",
-        "",
-        f"- Machine: {machine()}",
-        f"- Defaults of this version: `{default!r}`",
-        "- Options this version has: " + "; ".join(f"{name}: " + ", ".join(values) for name, values in options().items()),
-        "",
-        "## Energy error",
-        "",
-        energy_table(found),
-        "",
-        "## Largest step",
-        "",
-        "Steps tried: " + ", ".join(f"{dt * 1e3:g}" for dt in STEPS_TRIED) + " ms.  Solvable: every step converges.  Stable: solvable, and",
-        f"abs(E - E0) stays below {STABLE:g} of the largest kinetic energy of the motion.",
-        "",
-        step_table(found),
-        "",
-        "## Cost",
-        "",
-        cost_table(found, "retraction", "quadrature"),
-    ]
-    if "guess" in options():
-        parts += ["", "## Initial guess", "", cost_table(found, "guess")]
-    return "\n".join([*parts, ""])
+    return render(measure(quick, passes))
+
+
+PAGE = """\
+# Which defaults, and why
+
+Written by `python -m benchmarks defaults`.  Chains start with the first joint at 45 degrees, at rest, curled ones with every
+second joint at 0.3 rad; the ball-joint chain whirls, the top stands 0.3 rad off the vertical, the humanoid tumbles with moving
+limbs.  Simulations last 10 s, those of chains with 20 links and more 5 s.  Tolerance 1e-10.
+
+- Machine: {machine}
+
+## Decision
+
+    {default}
+
+- **retraction="exp"**: at 1 ms the energy error of cayley is {cayley_error} times that of exp, and exp costs {cayley_cost} times as
+  much per step: to get the error of exp, cayley needs a step about half as long.  Choose cayley where bodies turn far within a
+  step: exp ends at half a turn, and on the top, the humanoid and the longest curled chain cayley solves larger steps.
+- **quadrature="trapezoid"**: midpoint costs {midpoint_cost} times as much per step and has {midpoint_error} times the energy error.
+  Choose midpoint for stiff springs and for hanging chains at large steps: trapezoid is unstable once the step times the largest
+  natural frequency exceeds 2, which no solver can mend.  It is no general way to larger steps: where links stand on their heads
+  the midpoint equations lose their solution first, see the whirling chain and the curled one of 20 links.
+- **guess="extrapolate"**: at 1 ms ig2 costs {ig2_cost} and ig3 {ig3_cost} times as much per step; at 10 ms the gain is smaller.
+  Where motion is wild within a step the degree of the extrapolation falls to zero by itself, which is ig2: no larger step
+  is lost.  (With ig3 Newton factorises at every iterate, as in the paper.)
+- **solver="newton"**: at 1 ms the fastest ([measurements](lee2016.md)), and it solves steps that RIQN does not; Broyden's method
+  gets nearly as far.
+
+## Energy error
+
+{energy_1}
+
+{energy_10}
+
+## Largest step
+
+Steps tried: {tried} ms.  Solvable: every step converges.  Stable: solvable, and
+abs(E - E0) stays below {stable:g} of the largest kinetic energy of the motion.
+
+{largest}
+
+## Cost
+
+{cost}
+
+## Initial guess
+
+{guess_1}
+
+{guess_10}
+
+{guess_largest}
+
+## Solver
+
+{solver_largest}
+"""

@@ -9,6 +9,7 @@ import numpy as np
 import leastaction as la
 from leastaction.kernels.layout import DENSE, make_comparison
 from leastaction.lie.retractions import NAMES as RETRACTIONS
+from leastaction.svi import ScalableVariational
 
 from . import probe
 from .peers.base import Array
@@ -22,8 +23,8 @@ class Step:
     Every measurement repeats the same steps of the same simulation: the number of Newton corrections depends on the motion.
     """
 
-    def __init__(self, model: la.Model, dt: float, integrator: la.Integrator | None = None):
-        self.model, self.dt = model, dt
+    def __init__(self, model: la.Model, dt: float, integrator: la.Integrator | None = None, warm_up: int = WARM_UP_STEPS):
+        self.model, self.dt, self.warm_up = model, dt, warm_up
         self.integrator = la.Variational(tol=1e-10) if integrator is None else integrator
         self.evaluations = float("nan")  #: residual evaluations per step in the last measurement
 
@@ -32,7 +33,7 @@ class Step:
 
     def timed(self, reps: int) -> float:
         simulator = la.Simulator(self.model, self.state, dt=self.dt, integrator=self.integrator)
-        simulator.run(WARM_UP_STEPS, record_every=WARM_UP_STEPS, progress=False)
+        simulator.run(self.warm_up, record_every=self.warm_up, progress=False)
         began = time.perf_counter()
         run = simulator.run(reps, record_every=reps, progress=False)
         seconds = (time.perf_counter() - began) / reps
@@ -67,3 +68,20 @@ class Kernel:
         probe.repeat(
             what, reps, self.model.tree, self.work, self.dense, self.dt, self.retraction, self.q, self.v, self.tau, self.scratch, self.out
         )  # fmt: skip
+
+
+class SviResidual:
+    """Johnson and Murphey's residual, repeated inside compiled code; `evaluation` and `primitive` as in ScalableVariational."""
+
+    def __init__(self, model: la.Model, dt: float, evaluation: str, primitive: bool):
+        self.svi, self.dt = ScalableVariational(model, evaluation, primitive), dt
+        self.p, self.out = np.zeros(model.nv), np.zeros(model.nv)
+
+    def set_state(self, q: Array, v: Array) -> None:
+        self.q, self.d = q.copy(), self.dt * v
+
+    def timed(self, reps: int) -> float:
+        svi = self.svi
+        began = time.perf_counter()
+        probe.repeat_svi(reps, svi.frames, svi.scratch, self.q, self.d, self.p, self.dt, svi.evaluation, self.out)
+        return (time.perf_counter() - began) / reps

@@ -6,6 +6,7 @@ from leastaction.kernels.articulated import mass_factor, mass_solve
 from leastaction.kernels.comparison import dense_jacobian, dense_solve
 from leastaction.kernels.drnea import residual, set_node
 from leastaction.kernels.evaluate import acceleration
+from leastaction.kernels.svi import svi_residual
 from leastaction.kernels.tree_newton import assemble, factorise, solve
 
 # what to repeat
@@ -39,3 +40,10 @@ def repeat(what, repeats, m, w, other, h, retraction, q, v, tau, scratch, out):
             assemble(m, w, h, retraction, True)
             dense_jacobian(m, w, None, other, h)
             dense_solve(other.J, other.pivot, w.r, out)
+
+
+@njit
+def repeat_svi(repeats, frames, scratch, q, d, p, h, evaluation, out):
+    """Johnson and Murphey's residual `repeats` times; see kernels/svi.py."""
+    for _ in range(repeats):
+        svi_residual(frames, scratch, q, d, p, h, evaluation, out)
