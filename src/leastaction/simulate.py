@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import number, numbers, time_step, whole_number
 from .errors import ConvergenceError, StateError
 from .integrators import Integrator, Variational
 from .model import Coordinates, Model
@@ -37,6 +41,7 @@ def simulate(
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
+    duration      rounded to whole steps
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
     control       instead of tau, a function (t, state) -> tau called before every step
     record_every  keep every n-th node
@@ -44,11 +49,7 @@ def simulate(
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v)
     count = _count_steps(simulator.dt, duration, steps)
-    if tau is not None and control is not None:
-        raise StateError("give joint forces as tau or as a control law, not both")
-    if not isinstance(record_every, (int, np.integer)) or record_every < 1:
-        raise StateError(f"record_every = {record_every!r}; it needs a whole number >= 1")
-    return simulator.run(count, tau=tau, control=control, record_every=int(record_every), progress=progress)
+    return simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
 
 
 class Simulator:
@@ -79,11 +80,13 @@ class Simulator:
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
-        self.dt = _check_step(dt)
+        self.dt = time_step(dt)
         self.integrator = Variational() if integrator is None else integrator
         if not isinstance(self.integrator, Integrator):
             raise StateError(f"integrator = {integrator!r} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else state
+        if not isinstance(start, State):
+            raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
         if start.model is not model:
             raise StateError(f"the state belongs to {start.model!r}, not to this {model!r}; make it with model.state(...)")
         self.t0 = start.t
@@ -127,14 +130,20 @@ class Simulator:
         record_every: int = 1,
         progress: bool | None = None,
     ) -> Trajectory:
-        """Make many steps and return what was recorded, the present node first."""
+        """Make many steps and return what was recorded, the present node first.
+
+        After Ctrl-C the simulator stands at the last step it made.
+        """
+        steps = whole_number(steps, 0, "steps")
+        record_every = whole_number(record_every, 1, "record_every")
+        if tau is not None and control is not None:
+            raise StateError("give joint forces as tau or as a control law, not both")
+        if control is not None and not callable(control):
+            raise StateError(f"control = {control!r} is not a function; give one that takes (t, state) and returns joint forces")
         forces = _check_forces(tau, steps, self.model)
-        kept = steps // record_every
-        q = np.empty((kept + 1, self.model.nq))
-        recorded = np.empty((kept + 1, self.model.nv))
-        evaluations = np.zeros(steps, dtype=np.int64)
+        q, recorded, evaluations = self._make_room(steps, record_every)
         first = self.steps
-        elapsed = -self._ensure_started()
+        self._ensure_started()
         clock = time.perf_counter()
         q[0], recorded[0] = self._q[0], self._recorded[0]
         # chunks are a multiple of record_every, so that every one ends on a recorded node
@@ -145,15 +154,18 @@ class Simulator:
             while done < steps and failure is None:
                 size = min(chunk, steps - done)
                 if control is not None:
-                    forces = model_forces(self.model, control(self.t, self.state))
+                    forces = self._controlled(control)
                 part = forces if len(forces) == 1 else forces[done : done + size]
                 began = time.perf_counter()
                 stride = record_every if control is None else 1
                 room = size // stride
                 q_rows, p_rows = (q[rows : rows + room], recorded[rows : rows + room]) if control is None else (self._q, self._recorded)
-                result = self._stepper.advance(size, part, stride, q_rows, p_rows, evaluations[done : done + size])
+                with _interrupt_later():
+                    result = self._stepper.advance(size, part, stride, q_rows, p_rows, evaluations[done : done + size])
+                    self.steps += result.steps
+                    if control is None:
+                        self._stepper.record(self._q, self._recorded)
                 took = time.perf_counter() - began
-                self.steps += result.steps
                 done += result.steps
                 if control is None:
                     rows += result.steps // stride
@@ -164,25 +176,38 @@ class Simulator:
                 bar.update(done)
                 if control is None and took < 0.5 * _CHUNK_SECONDS:
                     chunk *= 2
-        elapsed += time.perf_counter() - clock
+        elapsed = time.perf_counter() - clock
         times = self.t0 + self.dt * (first + record_every * np.arange(rows, dtype=np.float64))
         trajectory = Trajectory(
-            self.model, self.integrator, self.dt, times, q[:rows], recorded[:rows], evaluations[:done], elapsed=max(elapsed, 0.0)
+            self.model, self.integrator, self.dt, times, q[:rows], recorded[:rows], evaluations[:done], elapsed=elapsed
         )  # fmt: skip
-        if control is None and done:
-            self._stepper.record(self._q, self._recorded)
         if failure is not None:
             raise self._failure(failure, trajectory)
         return trajectory
 
-    def _ensure_started(self) -> float:
-        """Record the first node; returns 0.  Zero steps make the stepper set up its node."""
+    def _ensure_started(self) -> None:
+        """Record the first node.  Zero steps make the stepper set up its node and, the first time, compile its kernels."""
         if not self._started:
             empty_q, empty_p = np.empty((0, self.model.nq)), np.empty((0, self.model.nv))
             self._stepper.advance(0, self._tau, 1, empty_q, empty_p, self._evaluations[:0])
             self._stepper.record(self._q, self._recorded)
             self._started = True
-        return 0.0
+
+    def _make_room(self, steps: int, record_every: int):
+        """Arrays for coordinates, what is recorded beside them, and evaluations of a run."""
+        rows = steps // record_every + 1
+        try:
+            return np.empty((rows, self.model.nq)), np.empty((rows, self.model.nv)), np.zeros(steps, dtype=np.int64)
+        except (MemoryError, ValueError):
+            raise StateError(
+                f"steps = {steps}: {rows} recorded nodes do not fit into memory; record fewer with record_every, or make shorter runs"
+            ) from None
+
+    def _controlled(self, control: Control) -> NDArray[np.float64]:
+        forces = control(self.t, self.state)
+        if forces is None:
+            raise StateError(f"the control law returned None at t = {self.t:g} s; return joint forces, for example [0.0] * {self.model.nv}")
+        return model_forces(self.model, forces)
 
     def _node(self):
         self._ensure_started()
@@ -200,38 +225,49 @@ class Simulator:
         return ConvergenceError(message, step=self.steps, time=self.t, residual=result.residual, trajectory=trajectory)
 
 
+@contextmanager
+def _interrupt_later() -> Iterator[None]:
+    """Ctrl-C inside is seen at the end, so that the steps made are counted.  Only the main thread ever gets one."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[tuple] = []
+    signal.signal(signal.SIGINT, lambda *what: pressed.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if pressed:
+        handler(*pressed[0])
+
+
 def model_forces(model: Model, tau: Coordinates) -> NDArray[np.float64]:
     return model.velocities(tau, "tau")[None]
-
-
-def _check_step(dt: float) -> float:
-    try:
-        number = float(dt)
-    except (TypeError, ValueError):
-        raise StateError(f"dt = {dt!r} is not a number of seconds") from None
-    if not np.isfinite(number) or number <= 0.0:
-        raise StateError(f"dt = {dt!r}; the step needs a positive number of seconds, for example 1e-3")
-    return number
 
 
 def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:
     if (duration is None) == (steps is None):
         raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
     if steps is not None:
-        if not isinstance(steps, (int, np.integer)) or steps < 0:
-            raise StateError(f"steps = {steps!r}; it needs a whole number >= 0")
-        return int(steps)
-    if not np.isfinite(duration) or duration < 0.0:  # type: ignore[arg-type, operator]
+        return whole_number(steps, 0, "steps")
+    seconds = number(duration, "duration", StateError)  # type: ignore[arg-type]
+    if seconds < 0.0:
         raise StateError(f"duration = {duration!r}; it needs a number of seconds >= 0")
-    return int(round(duration / dt))  # type: ignore[operator]
+    count = int(round(seconds / dt))
+    if count == 0 and seconds > 0.0:
+        raise StateError(f"duration = {duration!r} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
+    return count
 
 
 def _check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.float64]:
     if tau is None:
         return np.zeros((1, model.nv))
-    if isinstance(tau, dict) or np.ndim(tau) <= 1:
+    if isinstance(tau, Mapping):
         return model_forces(model, tau)
-    series = np.ascontiguousarray(tau, dtype=float)
+    series = numbers(tau, "tau", StateError, finite=False)
+    if series.ndim <= 1:
+        return model_forces(model, series)
     if series.shape != (steps, model.nv):
         raise StateError(f"tau has shape {series.shape}; it needs ({model.nv},) or one row per step, ({steps}, {model.nv})")
     if not np.all(np.isfinite(series)):
