@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..checks import number, whole_number
+from ..dynamics import massless_joint
 from ..errors import StateError
 from ..kernels import evaluate, layout, svi_run
 from ..kernels import variational as kernels
@@ -97,7 +98,7 @@ class _Stepper:
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
 
     def _explain(self, status: int, residual: float) -> str:
-        singular = self._massless_joint()
+        singular = massless_joint(self.model, self.work.q)
         if singular:
             return (
                 f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; "
@@ -123,18 +124,6 @@ class _Stepper:
             f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}) "
             f"after {self.integrator.max_evaluations} evaluations at most; try {', '.join(remedies)}"
         )
-
-    def _massless_joint(self) -> str | None:
-        """Name of a joint whose pivot vanished in the factorisation, if there is one."""
-        if self.integrator.solver != "newton" or self.integrator.quadrature != "trapezoid":
-            return None
-        pivots = self.work.factor[:, layout.DINV]
-        size = np.abs(self.work.factor[:, : layout.DINV]).max(axis=1)
-        bad = np.flatnonzero(~(np.abs(pivots) * size < 1e13))
-        if len(bad) == 0:
-            return None
-        first = self.model.tree.link[1:, layout.VI]
-        return self.model.joint_names[int(np.searchsorted(first, bad[0], side="right")) - 1]
 
 
 class _SviStepper(_Stepper):
