@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import listed, numbers
 from .errors import MechanismError, SingularMassError
 from .joints import Fixed, Free, Spherical
 from .joints.dispatch import PARAMETERS
@@ -69,7 +70,7 @@ def _tree_order(mechanism: Mechanism) -> list[Body]:
     things: list[Body | Frame] = [*mechanism.bodies.values(), *mechanism.frames.values()]
     for thing in things:
         if thing.parent != WORLD and thing.parent not in mechanism.bodies and thing.parent not in mechanism.frames:
-            known = ", ".join(repr(k) for k in [WORLD, *list(mechanism.bodies)[:8]])
+            known = listed([WORLD, *mechanism.bodies, *mechanism.frames])
             raise MechanismError(f"{thing.name!r} hangs on {thing.parent!r}, which does not exist; known are {known}")
     parent = {t.name: t.parent for t in things}
     rooted = {WORLD}
@@ -149,6 +150,7 @@ class LoadBuilder:
             self._joints[b.joint_name] = (b.joint, qi, vi)
             self.rest[qi : qi + b.joint.nq] = b.joint.neutral()
             qi, vi = qi + b.joint.nq, vi + b.joint.nv
+        self._neutral = self.rest.copy()
         self.stiffness = np.zeros(nv)
         self.damping = np.zeros(nv)
         self.wrench_on: list[tuple[int, int]] = []
@@ -169,13 +171,15 @@ class LoadBuilder:
             raise MechanismError(f"joint {joint_name!r} has two springs; add their stiffnesses and give one")
         self.stiffness[vi : vi + joint.nv] = values
         if rest is not None:
-            r = np.atleast_1d(np.asarray(rest, dtype=float))
-            if r.shape != (joint.nq,) or not np.all(np.isfinite(r)):
-                raise MechanismError(f"Spring on joint {joint_name!r}: rest = {rest!r}; it needs {joint.nq} finite number(s)")
+            r = np.atleast_1d(numbers(rest, f"Spring on joint {joint_name!r}: rest", MechanismError))
+            if r.shape != (joint.nq,):
+                raise MechanismError(f"Spring on joint {joint_name!r}: rest = {rest!r}; it needs {joint.nq} number(s)")
             if isinstance(joint, (Spherical, Free)):
                 length = np.linalg.norm(r[-4:])
                 if abs(length - 1.0) > 1e-6:
-                    raise MechanismError(f"Spring on joint {joint_name!r}: rest quaternion has length {length:.6g}, not 1")
+                    raise MechanismError(
+                        f"Spring on joint {joint_name!r}: rest quaternion (w, x, y, z) = {r[-4:]} has length {length:.6g}, not 1"
+                    )
                 r[-4:] /= length
             self.rest[qi : qi + joint.nq] = r
 
@@ -184,11 +188,12 @@ class LoadBuilder:
         self.damping[vi : vi + joint.nv] += _per_dof(damping, joint.nv, f"Damper on joint {joint_name!r}: damping")
 
     def add_wrench(self, place_name: str, force, moment, point, frame: str) -> None:
-        if place_name not in self._place:
-            raise MechanismError(f"Wrench acts on {place_name!r}, which is neither a body nor a frame")
+        if not isinstance(place_name, str) or place_name not in self._place:
+            known = listed(name for name, (row, _) in self._place.items() if row > 0)
+            raise MechanismError(f"Wrench acts on {place_name!r}, which is neither a body nor a frame; give one of {known}")
         i, pose = self._place[place_name]
         if i == 0:
-            raise MechanismError(f"Wrench acts on {place_name!r}, which is fixed to the world and cannot move")
+            raise MechanismError(f"Wrench acts on {place_name!r}, which is fixed to the world and cannot move; give a body that moves")
         if frame == "body":
             force, moment = pose.R @ force, pose.R @ moment
         self.wrench_on.append((i, int(L.BODY_FIXED if frame == "body" else L.WORLD_FIXED)))
@@ -197,31 +202,43 @@ class LoadBuilder:
     def add_custom(self, function) -> None:
         from .kernels.call import compile_force
 
+        function = getattr(function, "py_func", function)  # of a function that is compiled already
+        what = f"CustomForce {getattr(function, '__name__', function)!r}"
         try:
             self.custom.append(compile_force(function))
         except Exception as error:
-            raise MechanismError(
-                f"CustomForce {getattr(function, '__name__', function)!r} does not compile with Numba as f(t, q, v, tau): {error}"
-            ) from error
+            raise MechanismError(f"{what} does not compile with Numba as f(t, q, v, tau): {error}") from error
+        self._try_custom(function, what)
+
+    def _try_custom(self, function, what: str) -> None:
+        """Compiled code neither checks indices nor looks at what is returned: call the Python function once, with every joint at rest."""
+        try:
+            with np.errstate(all="ignore"):
+                returned = function(np.float64(0.0), self._neutral.copy(), np.zeros(len(self.damping)), np.zeros(len(self.damping)))
+        except IndexError as error:
+            raise MechanismError(f"{what}: {error}; here q has {len(self._neutral)} entries, v and tau have {len(self.damping)}") from error
+        except Exception:
+            return  # arithmetic at the zero position, which a simulation need not meet
+        if returned is not None:
+            raise MechanismError(f"{what} returns {returned!r}, which would be ignored; add to tau instead, as in tau[0] += 1.0")
 
     def _find_joint(self, name: str, what: str):
-        if name not in self._joints:
-            known = ", ".join(repr(k) for k in list(self._joints)[:8])
-            raise MechanismError(f"{what} on joint {name!r}, which does not exist or is fixed; joints are {known}")
+        if not isinstance(name, str) or name not in self._joints:
+            raise MechanismError(f"{what} on joint {name!r}, which does not exist or is fixed; joints are {listed(self._joints)}")
         return self._joints[name]
 
 
 def _non_negative(value: ArrayLike, what: str) -> NDArray[np.float64]:
-    a = np.asarray(value, dtype=float)
-    if not np.all(np.isfinite(a)) or np.any(a < 0.0):
-        raise MechanismError(f"{what} = {value!r}; it needs finite numbers >= 0")
+    a = numbers(value, what, MechanismError)
+    if np.any(a < 0.0):
+        raise MechanismError(f"{what} = {value!r}; it needs numbers >= 0")
     return a
 
 
 def _per_dof(value: ArrayLike, nv: int, what: str) -> NDArray[np.float64]:
     a = _non_negative(value, what)
     if a.shape not in ((), (nv,)):
-        raise MechanismError(f"{what} = {value!r} has shape {a.shape}; it needs one number or {nv}")
+        raise MechanismError(f"{what} = {value!r} has shape {a.shape}; it needs one number{f' or {nv} of them' * (nv > 1)}")
     return np.broadcast_to(a, (nv,)).astype(float)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import time_step
 from .errors import StateError
 from .joints import Free, Spherical
 from .kernels import discrete as kernels
@@ -32,9 +33,10 @@ def residual(
     if method == "svi":
         from .svi import svi_residual
 
-        return svi_residual(model, q0, q1, q2, dt, tau)
+        return svi_residual(model, q0, q1, q2, time_step(dt), tau)
     if method != "drnea":
         raise StateError(f"method = {method!r}; it is 'drnea' or 'svi'")
+    dt = time_step(dt)
     _, p1 = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t - dt)
     start, _ = momenta(model, q1, q2, dt, tau, retraction=retraction, quadrature=quadrature, t=t)
     return start - p1
@@ -57,9 +59,7 @@ def momenta(
     return p0, p1 + impulse
 
 
-def jacobian(
-    model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retraction: str = "exp", quadrature: str = "trapezoid"
-) -> Array:
+def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retraction: str = "exp", quadrature: str = "trapezoid") -> Array:
     """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated."""
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
     other = make_comparison(DENSE, len(model.bodies), model.nv, 2)
@@ -72,7 +72,7 @@ def newton_direction(
 ) -> Array:
     """J^-1 r in O(n), J the Jacobian above."""
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
-    work.r[:] = r
+    work.r[:] = model.velocities(r, "r")
     kernels.direction(model.tree, work, middle, dt, RETRACTIONS[retraction])
     return work.z.copy()
 
@@ -84,7 +84,12 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
     for body in model.bodies:
         qs, vs = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
         if isinstance(body.joint, (Spherical, Free)):
-            d[vs.start : vs.start + 3] = _cayley_vector(a[qs][-4:], b[qs][-4:])
+            start, end = a[qs][-4:], b[qs][-4:]
+            if abs(start @ end) < 1e-12:
+                raise StateError(
+                    f"joint {body.joint_name!r} makes half a turn from {start} to {end}, which no increment describes; take smaller steps"
+                )
+            d[vs.start : vs.start + 3] = _cayley_vector(start, end)
             if isinstance(body.joint, Free):
                 d[vs.start + 3 : vs.stop] = rotation_of_quaternion(a[qs][3:]).T @ (b[qs][:3] - a[qs][:3])
         else:
@@ -101,6 +106,7 @@ def _cayley_vector(a: Array, b: Array) -> Array:
 
 def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:
     """Work with r = momentum leaving q0 (left halves of all forces but tau included)."""
+    dt = time_step(dt)
     if retraction not in RETRACTIONS:
         raise StateError(f"retraction = {retraction!r}; it is one of {', '.join(map(repr, RETRACTIONS))}")
     if quadrature not in QUADRATURES:

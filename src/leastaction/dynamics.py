@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import SingularMassError
+from .errors import LeastActionError, SingularMassError, StateError
 from .kernels import evaluate
 from .kernels.layout import BODY_COLUMNS
 from .lie.jit import Direct
@@ -46,6 +46,8 @@ def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinate
         model.tree, model.make_work(), float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"),
         _scratch(model), out,
     )  # fmt: skip
+    if not np.all(np.isfinite(out)):
+        raise _not_finite(model, model.coordinates(q))
     return out
 
 
@@ -94,15 +96,37 @@ class Evaluator:
         self._recording(self.model.tree, self.work, what, half_step, q, recorded, *out)
         if not np.isfinite(out.v).all():
             bad = np.flatnonzero(~np.isfinite(out.v).all(axis=1))
-            raise SingularMassError(
-                f"the mass matrix is singular at q = {q[bad[0]]}: some joint moves no inertia there, so velocities do not follow from "
-                "momenta; give the bodies it moves an inertia about its axis"
-            )
+            raise _not_finite(self.model, q[bad[0]])
         return out
 
 
 def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:
     return Evaluator(model)(evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])
+
+
+def massless_joint(model: Model, q: Array) -> str | None:
+    """Name of a joint that can move at q without moving any mass, which makes M(q) singular; None if there is none."""
+    mass = mass_matrix(model, q)
+    size = np.sqrt(np.diag(mass))
+    if not np.all(np.isfinite(mass)):
+        return None
+    if np.all(size > 0.0):
+        values, vectors = np.linalg.eigh(mass / np.outer(size, size))
+        if values[0] > 1e-15 * model.nv:
+            return None
+        size = 1.0 - np.abs(vectors[:, 0])
+    first = [model.v_slice(name).start for name in model.joint_names]
+    return model.joint_names[int(np.searchsorted(first, np.argmin(size), side="right")) - 1]
+
+
+def _not_finite(model: Model, q: Array) -> LeastActionError:
+    joint = massless_joint(model, q)
+    if joint is None:
+        return StateError(f"velocities or accelerations overflow at q = {q}; forces, momenta or masses of the model are too large")
+    return SingularMassError(
+        f"the mass matrix is singular at q = {q}: joint {joint!r} moves no inertia there, so its motion is undefined; "
+        "give the bodies it moves an inertia about its axis"
+    )
 
 
 def _scratch(model: Model) -> Array:

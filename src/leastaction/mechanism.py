@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import name as checked_name
+from .checks import numbers
 from .errors import MechanismError
 from .forces.base import Force
 from .joints import Joint
@@ -55,7 +57,7 @@ class Mechanism:
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism"):
         self.name = name
-        self.gravity = _vector(gravity, "gravity")
+        self.gravity = numbers(gravity, "gravity", MechanismError, (3,))
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
@@ -86,18 +88,18 @@ class Mechanism:
             raise MechanismError(f"{where}: joint = {joint!r} is not a joint; give for example joint=Revolute(axis=(0, 0, 1))")
         if placement is not None and not isinstance(placement, Pose):
             raise MechanismError(f"{where}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
-        joint_name = name if joint_name is None else joint_name
+        joint_name = name if joint_name is None else checked_name(joint_name, f"{where}: joint_name")
         for other in self.bodies.values():
             if other.joint_name == joint_name:
                 raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {other.name!r}")
         body = Body(
             name=name,
-            parent=parent,
+            parent=checked_name(parent, f"{where}: parent"),
             joint=joint,
             joint_name=joint_name,
             placement=placement or Pose(),
             mass=_mass(mass, where),
-            com=_vector(com, f"{where}: com"),
+            com=numbers(com, f"{where}: com", MechanismError, (3,)),
             inertia=_inertia(inertia, where),
         )
         self.bodies[name] = body
@@ -108,7 +110,7 @@ class Mechanism:
         self._check_new_name(name, "frame")
         if placement is not None and not isinstance(placement, Pose):
             raise MechanismError(f"frame {name!r}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
-        frame = Frame(name, parent, placement or Pose())
+        frame = Frame(name, checked_name(parent, f"frame {name!r}: parent"), placement or Pose())
         self.frames[name] = frame
         return frame
 
@@ -134,24 +136,11 @@ class Mechanism:
         return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, {dofs} degrees of freedom>"
 
     def _check_new_name(self, name: str, what: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise MechanismError(f"{what} name {name!r} is not a non-empty string")
+        checked_name(name, f"{what} name")
         if name == WORLD:
             raise MechanismError(f"{what} name {WORLD!r} is reserved for the ground; choose another")
         if name in self.bodies or name in self.frames:
             raise MechanismError(f"{what} name {name!r} is already taken; names of bodies and frames are unique")
-
-
-def _vector(value: ArrayLike, what: str) -> NDArray[np.float64]:
-    try:
-        v = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what} = {value!r} is not three numbers") from None
-    if v.shape != (3,):
-        raise MechanismError(f"{what} = {value!r} has shape {v.shape}; it needs three numbers")
-    if not np.all(np.isfinite(v)):
-        raise MechanismError(f"{what} = {value!r} contains a number that is not finite")
-    return v
 
 
 def _mass(value: float, where: str) -> float:
@@ -165,10 +154,7 @@ def _mass(value: float, where: str) -> float:
 
 
 def _inertia(value: ArrayLike | Sequence[float], where: str) -> NDArray[np.float64]:
-    try:
-        a = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{where}: inertia = {value!r} is not 3 numbers or a 3x3 matrix") from None
+    a = numbers(value, f"{where}: inertia", MechanismError, finite=False, wanted="3 principal moments or a 3x3 matrix")
     if a.shape == (3,):
         a = np.diag(a)
     if a.shape != (3, 3):

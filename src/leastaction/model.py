@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import listed, numbers
 from .errors import StateError
 from .joints import Revolute
 from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
@@ -99,22 +100,21 @@ class Model:
         try:
             return self.joint_names.index(joint_name) + 1
         except ValueError:
-            known = ", ".join(repr(k) for k in self.joint_names[:8]) + (", ..." if len(self.joint_names) > 8 else "")
-            raise StateError(f"there is no joint {joint_name!r} that moves; joints are {known}") from None
+            raise StateError(f"there is no joint {joint_name!r} that moves; joints are {listed(self.joint_names)}") from None
 
     def _fill(self, value: Coordinates, base, where, what: str, quaternions: bool) -> NDArray[np.float64]:
         if value is None:
             return base
         if isinstance(value, Mapping):
-            for joint, numbers in value.items():
+            for joint, values in value.items():
                 part = base[where(joint)]
-                given = np.asarray(numbers, dtype=float)
+                given = numbers(values, f"{what}[{joint!r}]", StateError)
                 if given.shape not in ((), part.shape) or (given.shape == () and part.size != 1):
-                    raise StateError(f"{what}[{joint!r}] = {numbers!r} has shape {given.shape}; this joint needs {part.size} number(s)")
+                    raise StateError(f"{what}[{joint!r}] = {values!r} has shape {given.shape}; this joint needs {part.size} number(s)")
                 part[:] = given
             result = base
         else:
-            result = np.array(value, dtype=float)
+            result = numbers(value, what, StateError, finite=False)
             if result.ndim == 0 and base.size == 1:
                 result = result.reshape(1)
             if result.shape != base.shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import numbers
 from .errors import MechanismError
 
 
@@ -28,14 +29,14 @@ class Pose:
         given = [n for n, x in (("rpy", rpy), ("quaternion", quaternion), ("rotation", rotation)) if x is not None]
         if len(given) > 1:
             raise MechanismError(f"Pose got its rotation twice, as {' and '.join(given)}; give one of them")
-        self.p: NDArray[np.float64] = _numbers(xyz, (3,), "Pose xyz")
+        self.p: NDArray[np.float64] = numbers(xyz, "Pose xyz", MechanismError, (3,))
         self.R: NDArray[np.float64] = np.eye(3)
         if rpy is not None:
-            self.R = _from_rpy(_numbers(rpy, (3,), "Pose rpy"))
+            self.R = _from_rpy(numbers(rpy, "Pose rpy", MechanismError, (3,)))
         elif quaternion is not None:
-            self.R = rotation_of_quaternion(_numbers(quaternion, (4,), "Pose quaternion"))
+            self.R = rotation_of_quaternion(numbers(quaternion, "Pose quaternion", MechanismError, (4,)))
         elif rotation is not None:
-            self.R = _checked_rotation(_numbers(rotation, (3, 3), "Pose rotation"))
+            self.R = _checked_rotation(numbers(rotation, "Pose rotation", MechanismError, (3, 3)))
 
     def __matmul__(self, other: Pose) -> Pose:
         """Pose of `other`'s frame in the frame this pose is given in."""
@@ -56,18 +57,6 @@ def _make(R: NDArray[np.float64], p: NDArray[np.float64]) -> Pose:
     pose = Pose.__new__(Pose)
     pose.R, pose.p = R, p
     return pose
-
-
-def _numbers(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    try:
-        a = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what} = {value!r} is not an array of numbers of shape {shape}") from None
-    if a.shape != shape:
-        raise MechanismError(f"{what} = {value!r} has shape {a.shape}; it needs shape {shape}")
-    if not np.all(np.isfinite(a)):
-        raise MechanismError(f"{what} = {value!r} contains a number that is not finite")
-    return a
 
 
 def _from_rpy(rpy: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import number, numbers, time_step, whole_number
 from .dynamics import Evaluator
 from .errors import ConvergenceError, StateError
 from .integrators import Integrator, Variational
@@ -39,6 +43,7 @@ def simulate(
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
+    duration      rounded to whole steps
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
     control       instead of tau, a function (t, state) -> tau called before every step
     record_every  keep every n-th node
@@ -46,11 +51,7 @@ def simulate(
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v)
     count = _count_steps(simulator.dt, duration, steps)
-    if tau is not None and control is not None:
-        raise StateError("give joint forces as tau or as a control law, not both")
-    if not isinstance(record_every, (int, np.integer)) or record_every < 1:
-        raise StateError(f"record_every = {record_every!r}; it needs a whole number >= 1")
-    return simulator.run(count, tau=tau, control=control, record_every=int(record_every), progress=progress)
+    return simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
 
 
 class Simulator:
@@ -81,11 +82,13 @@ class Simulator:
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
-        self.dt = _check_step(dt)
+        self.dt = time_step(dt)
         self.integrator = Variational() if integrator is None else integrator
         if not isinstance(self.integrator, Integrator):
             raise StateError(f"integrator = {integrator!r} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else state
+        if not isinstance(start, State):
+            raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
         if start.model is not model:
             raise StateError(f"the state belongs to {start.model!r}, not to this {model!r}; make it with model.state(...)")
         self.t0 = start.t
@@ -125,7 +128,7 @@ class Simulator:
         self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
         result = self._advance(1, self._tau, 1, self._q, self._recorded, self._evaluations)
         if result.failure:
-            raise self._failure(result, None)
+            raise self._failure(result, _Recording(self, 0, 1).trajectory(self, elapsed=0.0))
 
     def run(
         self,
@@ -136,7 +139,16 @@ class Simulator:
         record_every: int = 1,
         progress: bool | None = None,
     ) -> Trajectory:
-        """Make many steps and return what was recorded, the present node first."""
+        """Make many steps and return what was recorded, the present node first.
+
+        After Ctrl-C the simulator stands at the last step it made.
+        """
+        steps = whole_number(steps, 0, "steps")
+        record_every = whole_number(record_every, 1, "record_every")
+        if tau is not None and control is not None:
+            raise StateError("give joint forces as tau or as a control law, not both")
+        if control is not None and not callable(control):
+            raise StateError(f"control = {control!r} is not a function; give one that takes (t, state) and returns joint forces")
         forces = _check_forces(tau, steps, self.model)
         recording = _Recording(self, steps, record_every)
         began = time.perf_counter()
@@ -156,22 +168,23 @@ class Simulator:
             tau = forces if len(forces) == 1 else forces[rec.done : rec.done + size]
             rows = slice(rec.rows, rec.rows + size // rec.every)
             began = time.perf_counter()
-            result = self._advance(size, tau, rec.every, rec.q[rows], rec.recorded[rows], rec.evaluations[rec.done : rec.done + size])
+            with _interrupt_later():
+                result = self._advance(size, tau, rec.every, rec.q[rows], rec.recorded[rows], rec.evaluations[rec.done : rec.done + size])
+                self._stepper.record(self._q, self._recorded)
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
             rec.done += result.steps
             rec.rows += result.steps // rec.every
             failed = result if result.failure else None
             bar.update(rec.done)
-        self._stepper.record(self._q, self._recorded)
         return failed
 
     def _run_controlled(self, rec: _Recording, control: Control, bar: Progress) -> Advance | None:
         """One step at a time, each with the forces the control law asks for."""
         while rec.done < rec.steps:
-            self._tau[0] = self.model.velocities(control(self.t, self.state), "tau")
-            row = rec.evaluations[rec.done : rec.done + 1]
-            result = self._advance(1, self._tau, 1, self._q, self._recorded, row)
+            self._tau[0] = self._ask(control)
+            with _interrupt_later():
+                result = self._advance(1, self._tau, 1, self._q, self._recorded, rec.evaluations[rec.done : rec.done + 1])
             if result.failure:
                 return result
             rec.done += 1
@@ -181,16 +194,21 @@ class Simulator:
             bar.update(rec.done)
         return None
 
+    def _ask(self, control: Control) -> NDArray[np.float64]:
+        forces = control(self.t, self.state)
+        if forces is None:
+            raise StateError(f"the control law returned None at t = {self.t:g} s; return joint forces, for example [0.0] * {self.model.nv}")
+        return self.model.velocities(forces, "tau")
+
     def _advance(self, steps, tau, stride, q, recorded, evaluations) -> Advance:
         result = self._stepper.advance(steps, tau, stride, q, recorded, evaluations)
         self.steps += result.steps
         return result
 
-    def _failure(self, result: Advance, trajectory: Trajectory | None) -> ConvergenceError:
+    def _failure(self, result: Advance, trajectory: Trajectory) -> ConvergenceError:
         message = f"step {self.steps} at t = {self.t:g} s with dt = {self.dt:g} s: {result.failure}"
-        if trajectory is not None:
-            trajectory.converged = False
-            trajectory.message = message
+        trajectory.converged = False
+        trajectory.message = message
         return ConvergenceError(message, step=self.steps, time=self.t, residual=result.residual, trajectory=trajectory)
 
 
@@ -201,9 +219,14 @@ class _Recording:
         kept = steps // every + 1
         self.steps, self.every = steps, every
         self.first = simulator.steps
-        self.q = np.empty((kept, simulator.model.nq))
-        self.recorded = np.empty((kept, simulator.model.nv))
-        self.evaluations = np.zeros(steps, dtype=np.int64)
+        try:
+            self.q = np.empty((kept, simulator.model.nq))
+            self.recorded = np.empty((kept, simulator.model.nv))
+            self.evaluations = np.zeros(steps, dtype=np.int64)
+        except (MemoryError, ValueError):
+            raise StateError(
+                f"steps = {steps}: {kept} recorded nodes do not fit into memory; record fewer with record_every, or make shorter runs"
+            ) from None
         self.q[0], self.recorded[0] = simulator._q[0], simulator._recorded[0]
         self.done, self.rows = 0, 1
 
@@ -215,34 +238,45 @@ class _Recording:
         )  # fmt: skip
 
 
-def _check_step(dt: float) -> float:
+@contextmanager
+def _interrupt_later() -> Iterator[None]:
+    """Ctrl-C inside is seen at the end, so that the steps made are counted.  Only the main thread ever gets one."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[tuple] = []
+    signal.signal(signal.SIGINT, lambda *what: pressed.append(what))
     try:
-        number = float(dt)
-    except (TypeError, ValueError):
-        raise StateError(f"dt = {dt!r} is not a number of seconds") from None
-    if not np.isfinite(number) or number <= 0.0:
-        raise StateError(f"dt = {dt!r}; the step needs a positive number of seconds, for example 1e-3")
-    return number
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if pressed:
+        handler(*pressed[0])
 
 
 def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:
     if (duration is None) == (steps is None):
         raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
     if steps is not None:
-        if not isinstance(steps, (int, np.integer)) or steps < 0:
-            raise StateError(f"steps = {steps!r}; it needs a whole number >= 0")
-        return int(steps)
-    if not np.isfinite(duration) or duration < 0.0:  # type: ignore[arg-type, operator]
+        return whole_number(steps, 0, "steps")
+    seconds = number(duration, "duration", StateError)  # type: ignore[arg-type]
+    if seconds < 0.0:
         raise StateError(f"duration = {duration!r}; it needs a number of seconds >= 0")
-    return int(round(duration / dt))  # type: ignore[operator]
+    count = int(round(seconds / dt))
+    if count == 0 and seconds > 0.0:
+        raise StateError(f"duration = {duration!r} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
+    return count
 
 
 def _check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.float64]:
     if tau is None:
         return np.zeros((1, model.nv))
-    if isinstance(tau, dict) or np.ndim(tau) <= 1:
+    if isinstance(tau, Mapping):
         return model.velocities(tau, "tau")[None]
-    series = np.ascontiguousarray(tau, dtype=float)
+    series = numbers(tau, "tau", StateError, finite=False)
+    if series.ndim <= 1:
+        return model.velocities(series, "tau")[None]
     if series.shape != (steps, model.nv):
         raise StateError(f"tau has shape {series.shape}; it needs ({model.nv},) or one row per step, ({steps}, {model.nv})")
     if not np.all(np.isfinite(series)):

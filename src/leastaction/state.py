@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import number
 from .errors import StateError
 from .model import Coordinates, Model
 
@@ -53,14 +54,13 @@ class State:
 def make_state(model: Model, q: Coordinates, v: Coordinates, p: Coordinates, t: float) -> State:
     if v is not None and p is not None:
         raise StateError("give the velocities v or the momenta p, not both")
-    if not np.isfinite(t):
-        raise StateError(f"t = {t!r} is not finite")
+    t = number(t, "t", StateError)
     coordinates = model.coordinates(q)
     if p is not None:
-        return State(model, float(t), coordinates, model.velocities(p, "p"))
+        return State(model, t, coordinates, model.velocities(p, "p"))
     velocities = model.velocities(v)
     if not np.any(velocities):
-        return State(model, float(t), coordinates, np.zeros(model.nv))
+        return State(model, t, coordinates, np.zeros(model.nv))
     from . import dynamics
 
-    return State.with_velocity(model, float(t), coordinates, dynamics.momentum(model, coordinates, velocities), velocities)
+    return State.with_velocity(model, t, coordinates, dynamics.momentum(model, coordinates, velocities), velocities)

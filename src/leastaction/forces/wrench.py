@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import numbers
 from ..errors import MechanismError
 from .base import Force
 
@@ -26,17 +26,10 @@ class Wrench(Force):
         if frame not in ("world", "body"):
             raise MechanismError(f"Wrench on {body!r}: frame = {frame!r}; it is 'world' or 'body'")
         self.body = body
-        self.force = _three(force, f"Wrench on {body!r}: force")
-        self.moment = _three(moment, f"Wrench on {body!r}: moment")
-        self.point = _three(point, f"Wrench on {body!r}: point")
+        self.force = numbers(force, f"Wrench on {body!r}: force", MechanismError, (3,))
+        self.moment = numbers(moment, f"Wrench on {body!r}: moment", MechanismError, (3,))
+        self.point = numbers(point, f"Wrench on {body!r}: point", MechanismError, (3,))
         self.frame = frame
 
     def apply(self, builder) -> None:
         builder.add_wrench(self.body, self.force, self.moment, self.point, self.frame)
-
-
-def _three(value: ArrayLike, what: str) -> np.ndarray:
-    v = np.asarray(value, dtype=float)
-    if v.shape != (3,) or not np.all(np.isfinite(v)):
-        raise MechanismError(f"{what} = {value!r}; it needs three finite numbers")
-    return v

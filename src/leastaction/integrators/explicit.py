@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..dynamics import massless_joint
 from ..kernels import evaluate
 from ..kernels import explicit as kernels
 from ..lie.jit import Direct
@@ -82,9 +83,16 @@ class _Stepper:
         return Advance(made) if status == kernels.FINISHED else Advance(made, self._explain(), float("inf"))
 
     def _explain(self) -> str:
+        singular = massless_joint(self.model, self.stage.q)
+        if singular:
+            return (
+                f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; "
+                "give the bodies it moves some inertia about its axis"
+            )
         fastest = float(np.abs(self.stage.v).max())
         return (
             f"the state is no longer finite (largest velocity before the step {fastest:.3g}); {type(self.integrator).__name__} is "
             f"explicit and unstable when dt is too long for the fastest motion or the stiffest spring or damper. "
             f"Try a smaller dt, for example {0.1 * self.dt:g} s, or integrator=Variational()"
+            + ("; or is a CustomForce not finite there?" if len(self.model.tree.custom) else "")
         )

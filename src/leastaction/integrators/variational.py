@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import number, whole_number
+from ..dynamics import massless_joint
 from ..errors import StateError
 from ..kernels import evaluate, layout, svi_run
 from ..kernels import variational as kernels
@@ -16,6 +18,8 @@ from .base import Advance, Integrator
 
 SOLVERS = {"newton": layout.NEWTON, "riqn": layout.RIQN, "broyden": layout.BROYDEN, "dense-newton": layout.DENSE}
 GUESSES = {"ig1": layout.IG1, "ig2": layout.IG2, "ig3": layout.IG3, "extrapolate": layout.EXTRAPOLATE}
+
+_ROUNDING = 1e-14  # of the largest momentum: a residual this small cannot be made smaller
 
 
 class Variational(Integrator):
@@ -52,12 +56,10 @@ class Variational(Integrator):
                 f'residual="svi" with solver={solver!r} and guess={guess!r} is not offered; '
                 'give solver="riqn" or "broyden" and guess="ig1", "ig2" or "extrapolate"'
             )
-        if not 0.0 < tol < 1.0:
+        self.tol = number(tol, "tol", StateError)
+        if not 0.0 < self.tol < 1.0:
             raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example 1e-10")
-        if max_evaluations < 2:
-            raise StateError(f"max_evaluations = {max_evaluations!r}; it needs at least 2")
-        self.tol = float(tol)
-        self.max_evaluations = int(max_evaluations)
+        self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper | _SviStepper:
         return _SviStepper(self, model, state, dt) if self.residual == "svi" else _Stepper(self, model, state, dt)
@@ -98,7 +100,7 @@ class _Stepper:
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
 
     def _explain(self, status: int, residual: float) -> str:
-        singular = self._massless_joint()
+        singular = massless_joint(self.model, self.work.q)
         if singular:
             return (
                 f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; "
@@ -110,25 +112,20 @@ class _Stepper:
         if self.integrator.quadrature == "trapezoid":
             remedies.append('quadrature="midpoint" (stable at large steps)')
         if status == kernels.NOT_FINITE:
+            if len(self.model.tree.custom):
+                remedies.append("a CustomForce that is finite there")
             return f"the residual became infinite or NaN with {self.integrator!r}; try {', '.join(remedies)}"
         scale = float(self.memory[layout.SCALE])
+        if residual < _ROUNDING * scale:
+            return (
+                f"the residual stays at {residual:.3g}, {residual / scale:.2g} of the largest momentum {scale:.3g}, which is rounding: "
+                f"tol = {self.integrator.tol:g} cannot be reached; give tol=1e-12 or larger"
+            )
         remedies.append(f"a larger tol (now {self.integrator.tol:g})")
         return (
             f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}) "
             f"after {self.integrator.max_evaluations} evaluations at most; try {', '.join(remedies)}"
         )
-
-    def _massless_joint(self) -> str | None:
-        """Name of a joint whose pivot vanished in the factorisation, if there is one."""
-        if self.integrator.solver != "newton" or self.integrator.quadrature != "trapezoid":
-            return None
-        pivots = self.work.factor[:, layout.DINV]
-        size = np.abs(self.work.factor[:, : layout.DINV]).max(axis=1)
-        bad = np.flatnonzero(~(np.abs(pivots) * size < 1e13))
-        if len(bad) == 0:
-            return None
-        first = self.model.tree.link[1:, layout.VI]
-        return self.model.joint_names[int(np.searchsorted(first, bad[0], side="right")) - 1]
 
 
 class _SviStepper(_Stepper):
@@ -149,6 +146,6 @@ class _SviStepper(_Stepper):
 
 
 def _choice(value: str, known, what: str) -> str:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise StateError(f"{what} = {value!r}; it is one of {', '.join(repr(k) for k in known)}")
     return value

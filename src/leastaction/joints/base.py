@@ -30,6 +30,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import number, numbers
 from ..errors import MechanismError
 
 
@@ -71,26 +72,15 @@ def _short(value) -> str:
 
 def unit_vector(value: ArrayLike, what: str) -> NDArray[np.float64]:
     """`value` as a unit vector, or an error that names it."""
-    try:
-        v = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what} = {value!r} is not three numbers; give for example (0, 0, 1)") from None
-    if v.shape != (3,):
-        raise MechanismError(f"{what} = {value!r} has shape {v.shape}; it needs three numbers, for example (0, 0, 1)")
+    v = numbers(value, what, MechanismError, (3,), finite=False)
     length = float(np.linalg.norm(v))
     if not np.isfinite(length) or length < 1e-12:
-        raise MechanismError(f"{what} = {value!r} has no direction; give a finite vector of non-zero length")
+        raise MechanismError(f"{what} = {value!r} has no direction; give a finite vector of non-zero length, for example (0, 0, 1)")
     return v / length
 
 
 def finite(value: float, what: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what} = {value!r} is not a number") from None
-    if not np.isfinite(number):
-        raise MechanismError(f"{what} = {value!r} is not finite")
-    return number
+    return number(value, what, MechanismError)
 
 
 def frame_with_z(z: NDArray[np.float64], x_hint: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

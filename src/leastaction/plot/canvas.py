@@ -35,7 +35,10 @@ def named_runs(runs: Runs, labels: Sequence[str] | None = None) -> dict[str, Tra
             raise StateError("the runs already have names, the keys of the mapping; give a list of runs or leave labels out")
         named = dict(runs)
     else:
-        listed = [runs] if isinstance(runs, Trajectory) else list(runs)
+        try:
+            listed = [runs] if isinstance(runs, Trajectory) else list(runs)
+        except TypeError:
+            raise StateError(f"cannot plot a {type(runs).__name__}; give a Trajectory, a list of them, or {{label: trajectory}}") from None
         names = _default_labels(listed) if labels is None else list(labels)
         if len(names) != len(listed) or len(set(names)) != len(names):
             raise StateError(f"labels = {names!r}; {len(listed)} run(s) need as many different labels")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..checks import listed
 from ..errors import StateError
 from ..mechanism import Body
 from .canvas import Array, Path, Runs, finish, label_y, legend, line, named_runs, panels
@@ -52,8 +53,7 @@ def joints(
 def _choose(bodies: Sequence[Body], known: Sequence[str], names: Sequence[str]) -> list[Body]:
     for name in names:
         if name not in known:
-            listed = ", ".join(repr(k) for k in known[:8]) + (", ..." if len(known) > 8 else "")
-            raise StateError(f"there is no joint {name!r} to plot; joints are {listed}")
+            raise StateError(f"there is no joint {name!r} to plot; joints are {listed(known)}")
     if not names:
         return list(bodies[:_MOST_PANELS])
     return [bodies[list(known).index(name)] for name in names]
