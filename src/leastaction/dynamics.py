@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import listed
 from .errors import LeastActionError, SingularMassError, StateError
 from .kernels import evaluate
 from .kernels.layout import BODY_COLUMNS
 from .lie.jit import Direct
 from .model import Coordinates, Model
+from .pose import Pose
 
 Array = NDArray[np.float64]
 
@@ -70,6 +72,21 @@ def velocity(model: Model, q: Coordinates, p: Coordinates) -> Array:
     """Velocities v = M(q)^-1 p."""
     momenta = model.velocities(p, "p")[None]
     return Evaluator(model)(evaluate.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], momenta).v[0]
+
+
+def pose(model: Model, q: Coordinates, name: str) -> Pose:
+    """Pose of a body or frame in the world (forward kinematics).
+
+    >>> import leastaction as la
+    >>> pose(la.examples.chain(2).compile(), {"link1": np.pi / 2}, "tip").p.round(12)
+    array([-2.,  0.,  0.])
+    """
+    if name not in model.frames:
+        raise StateError(f"there is no body or frame {name!r}; known are {listed(model.frames)}")
+    work = model.make_work()
+    evaluate.world(model.tree, work, model.coordinates(q))
+    row, local = model.frames[name]
+    return Pose(work.world[row, 9:], rotation=work.world[row, :9].reshape(3, 3)) @ local
 
 
 class Evaluation(NamedTuple):

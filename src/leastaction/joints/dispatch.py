@@ -127,6 +127,15 @@ def carry(kind, d, v, nv, r, target):
             target[j] -= r[j]
 
 
+@kernel
+def end_increment(kind, d, v, nv, out):
+    """out[v:] = the increment in the axes of the step's end: minus the increment that leads back."""
+    for j in range(v, v + nv):
+        out[j] = d[j]
+    if kind == FREE:
+        free.end_increment(d, v, out)
+
+
 @inlined
 def has_quaternion(kind):
     """Is the joint's velocity a twist rather than the rate of its coordinates?"""

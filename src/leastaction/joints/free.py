@@ -169,3 +169,11 @@ def carry(d, v, r, target):
     for j in range(3):
         target[v + j] -= moment[j]
         target[v + 3 + j] -= force[j]
+
+
+@inlined
+def end_increment(d, v, out):
+    """The rotation vector is the same in both axes, the translation is not."""
+    w, u = cayley_quaternion(d, v)
+    t = tmatvec(quat_to_matrix(w, u), (d[v + 3], d[v + 4], d[v + 5]))
+    out[v + 3], out[v + 4], out[v + 5] = t[0], t[1], t[2]

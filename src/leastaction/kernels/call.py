@@ -10,8 +10,11 @@ FORCE_SIGNATURE = types.void(types.float64, _POINTER, types.int64, _POINTER, _PO
 
 
 def compile_force(function):
-    """f(t, q, v, tau) -> object whose `.address` the kernels can call; keep it alive with the model."""
-    inner = njit(function)
+    """f(t, q, v, tau) -> object whose `.address` the kernels can call; keep it alive with the model.
+
+    Division by zero gives infinity, which the solver reports; an exception could not leave the compiled time loop.
+    """
+    inner = njit(function, error_model="numpy")
 
     def call(t, q, nq, v, tau, nv):
         inner(t, carray(q, (nq,)), carray(v, (nv,)), carray(tau, (nv,)))

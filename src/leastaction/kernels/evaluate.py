@@ -6,7 +6,7 @@ from .continuous import gravity_potential, inverse_dynamics, momentum
 from .crba import mass_matrix
 from .drnea import set_node
 from .layout import F
-from .loads import custom_forces, spring_gradient
+from .loads import custom_forces, spring_gradient, world_poses
 
 # columns of the energies
 KINETIC, GRAVITATIONAL, ELASTIC = 0, 1, 2
@@ -30,6 +30,13 @@ def place(m, w, q, forces):
 @entry
 def place_entry(m, w, q, forces):
     place(m, w, q, forces)
+
+
+@entry
+def world(m, w, q):
+    """Work.world = poses of all bodies in the world at q."""
+    place(m, w, q, w.r)
+    world_poses(m, w)
 
 
 @entry

@@ -122,15 +122,20 @@ def arrive(m, w, mid, h, t):
     advance_coordinates(m, w)
     set_node(m, w, h, h if mid is None else 0.0, True, w.target)
     carry_residual(m, w)
-    if m.has_dampers:
-        for j in range(w.d.shape[0]):
-            w.target[j] -= 0.5 * m.damping[j] * w.d[j]
     if mid is None:
         kick_springs(m, w, h)
     else:
         for j in range(w.d.shape[0]):
             w.target[j] += h * mid.end[j]
-    if m.custom.shape[0] > 0:
-        custom_forces(m, t, w.q, w.d, h, w.z, w.load)
-        for j in range(w.d.shape[0]):
-            w.target[j] += 0.5 * h * w.load[j]
+    if m.has_dampers or m.custom.shape[0] > 0:
+        push_at_end(m, w, h, t)
+
+
+@kernel
+def push_at_end(m, w, h, t):
+    """Right half impulses of what depends on the velocity: dampers and user forces.  Writes step (as scratch), target."""
+    for i in range(1, m.link.shape[0]):
+        dispatch.end_increment(m.link[i, KIND], w.d, m.link[i, VI], m.link[i, NV], w.step)
+    custom_forces(m, t, w.q, w.step, h, w.z, w.load)
+    for j in range(w.d.shape[0]):
+        w.target[j] += 0.5 * (h * w.load[j] - m.damping[j] * w.step[j])

@@ -114,7 +114,7 @@ def wrench_work(kin: Kinematics, q: Array) -> Array:
 
 def joint_impulses(kin: Kinematics, q0: Array, q1: Array, h: float, tau: Array, at_end: bool, t: float) -> Array:
     """Impulse of dampers, joint forces and user forces at one end of the step, (nv,)."""
-    d = kin.increment(q0, q1)
+    d = -kin.increment(q1, q0) if at_end else kin.increment(q0, q1)  # in the axes of that end
     impulse = h / 2 * tau
     for force in kin.mechanism.forces:
         if isinstance(force, Damper):
