@@ -261,7 +261,7 @@ The paper timed simulations of 10 000 frames, so its factors are of whole steps;
 - **Newton in O(n)** is not in the paper.  One update costs about three of RIQN's.  From the guess IG2 that does not pay at
   1 ms; the default wins by a better guess, after which one correction is enough, and by keeping a factorisation over several
   steps ([theory](theory.md)).  With that guess RIQN comes close, and may be ahead on motions as wild as these; what speaks for
-  Newton are calm motions and large steps, where RIQN does not converge ([defaults](defaults.md)).
+  Newton are calm motions, and large steps, at which RIQN may not converge ([defaults](defaults.md)).
 
 ## (a) One residual
 
