@@ -239,7 +239,7 @@ PAGE = """\
 
 Written by `python -m benchmarks lee2016`.  The paper compares its residual (DRNEA) with that of Johnson and Murphey (SVI), and
 its update (RIQN) with a dense Newton update, on planar chains at 1 ms.  Here both sides of every comparison are this package's
-own, run in one process on one core, interleaved, minima of repeats.
+own, run in one process on one core, interleaved, minima of CPU time over repeats.
 
 - Machine: {machine}
 - Chains of 1 m, 1 kg rods, every joint at a random angle and rate within +-pi/2 (rad, rad/s), as in the programs published
@@ -260,7 +260,8 @@ The paper timed simulations of 10 000 frames, so its factors are of whole steps;
   the Jacobian of Alg. 4 and its LU factorisation are compiled like everything else here: a stronger rival than the paper's.
 - **Newton in O(n)** is not in the paper.  One update costs about three of RIQN's.  From the guess IG2 that does not pay at
   1 ms; the default wins by a better guess, after which one correction is enough, and by keeping a factorisation over several
-  steps ([theory](theory.md)).  At large steps RIQN does not converge and Newton does.
+  steps ([theory](theory.md)).  With that guess RIQN comes close, and may be ahead on motions as wild as these; what speaks for
+  Newton are calm motions, and large steps, at which RIQN may not converge ([defaults](defaults.md)).
 
 ## (a) One residual
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 import leastaction as la
@@ -13,6 +11,7 @@ from leastaction.svi import ScalableVariational
 
 from . import probe
 from .peers.base import Array
+from .timing import clock
 
 WARM_UP_STEPS = 300  # the guess extrapolates the last steps, and the first motion from rest is not typical
 
@@ -34,9 +33,9 @@ class Step:
     def timed(self, reps: int) -> float:
         simulator = la.Simulator(self.model, self.state, dt=self.dt, integrator=self.integrator)
         simulator.run(self.warm_up, record_every=self.warm_up, progress=False)
-        began = time.perf_counter()
+        began = clock()
         run = simulator.run(reps, record_every=reps, progress=False)
-        seconds = (time.perf_counter() - began) / reps
+        seconds = (clock() - began) / reps
         self.evaluations = float(np.mean(run.iterations))
         return seconds
 
@@ -60,9 +59,9 @@ class Kernel:
             self._repeat(needed, 1)
 
     def timed(self, reps: int) -> float:
-        began = time.perf_counter()
+        began = clock()
         self._repeat(self.what, reps)
-        return (time.perf_counter() - began) / reps
+        return (clock() - began) / reps
 
     def _repeat(self, what: int, reps: int) -> None:
         probe.repeat(
@@ -82,6 +81,6 @@ class SviResidual:
 
     def timed(self, reps: int) -> float:
         svi = self.svi
-        began = time.perf_counter()
+        began = clock()
         probe.repeat_svi(reps, svi.frames, svi.scratch, self.q, self.d, self.p, self.dt, svi.evaluation, self.out)
-        return (time.perf_counter() - began) / reps
+        return (clock() - began) / reps

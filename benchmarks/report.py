@@ -120,7 +120,7 @@ def page(results: Results) -> str:
         "- MuJoCo: `mj_step(model, data, nstep)`, contacts and constraints off; DART: `world.step()`.  Euler steps are of order 1,",
         "  ours of order 2, RK4 steps of order 4.",
         "- Before anything is timed, mass matrix and accelerations of every peer are compared with ours at a random state (1e-9 relative).",
-        "- Times are minima of interleaved repeats over several passes; `(noisy)` marks rows whose minima were not reached three times.",
+        "- Times are minima of CPU time over interleaved repeats; `(noisy)` marks rows whose minima were not reached three times.",
         *(f"- {p.name}: {p.note}" for p in peers if p.note),
         *left_out(rows, missing),
         "",

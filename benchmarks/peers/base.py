@@ -25,7 +25,7 @@ class PeerModel(Protocol):
     def set_state(self, q: Array, v: Array) -> None: ...
 
     def timed(self, reps: int) -> float:
-        """Seconds per call, mean of `reps` calls made one after the other."""
+        """Seconds per call by `timing.clock`, mean of `reps` calls made one after the other."""
         ...
 
     def mass_matrix(self) -> Array | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import dartpy as dart
 import numpy as np
 
 import leastaction as la
 
+from ..timing import clock
 from .base import Array, Peer, WorldAxes, links_of
 
 
@@ -49,10 +48,10 @@ class WorldStep:
 
     def timed(self, reps: int) -> float:
         step = self.world.step
-        began = time.perf_counter()
+        began = clock()
         for _ in range(reps):
             step()
-        return (time.perf_counter() - began) / reps
+        return (clock() - began) / reps
 
     def mass_matrix(self) -> Array:
         return self.axes.mass_matrix(np.array(self.skeleton.getMassMatrix()))

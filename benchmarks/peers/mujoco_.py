@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import mujoco
 import numpy as np
 
 import leastaction as la
 
+from ..timing import clock
 from .base import Array, Link, Peer, WorldAxes, links_of
 
 _TYPES = {la.Revolute: "hinge", la.Prismatic: "slide", la.Spherical: "ball", la.Free: "free"}
@@ -34,9 +33,9 @@ class Step:
         mujoco.mj_forward(self.model, self.data)
 
     def timed(self, reps: int) -> float:
-        began = time.perf_counter()
+        began = clock()
         mujoco.mj_step(self.model, self.data, nstep=reps)
-        seconds = (time.perf_counter() - began) / reps
+        seconds = (clock() - began) / reps
         if self.data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
             raise FloatingPointError("MuJoCo became unstable while it was timed; the times are of no use")
         return seconds

@@ -119,8 +119,8 @@ def test_defaults_page_renders():
     error, cost, largest = defaults.Error(1e-3, 2.0), defaults.Cost(1e-6, 2.0), defaults.Largest(0.05, 0.0)
     energy = {1e-3: rows(error, *quadrature), 1e-2: rows(None, *quadrature)}
     measured = defaults.Measured(
-        energy, rows(largest, *quadrature), rows(cost, *quadrature), {1e-3: rows(cost, "guess"), 1e-2: rows(cost, "guess")},
-        rows(largest, "guess"), rows(largest, "solver"),
+        energy, rows(largest, *quadrature), rows(cost, *quadrature), {dt: rows(cost, "guess") for dt in (1e-3, 1e-2)},
+        rows(largest, "guess"), {dt: rows(cost, "solver") for dt in (1e-3, 1e-2)}, rows(largest, "solver"),
     )  # fmt: skip
     text = defaults.render(measured)
     assert_tables_are_whole(text)
