@@ -78,7 +78,7 @@ def pose(model: Model, q: Coordinates, name: str) -> Pose:
     """Pose of a body or frame in the world (forward kinematics).
 
     >>> import leastaction as la
-    >>> pose(la.examples.chain(2).compile(), {"link1": np.pi / 2}, "tip").p.round(12)
+    >>> pose(la.examples.chain(2).compile(), {"link1": np.pi / 2}, "tip").p.round(12) + 0.0
     array([-2.,  0.,  0.])
     """
     if name not in model.frames:

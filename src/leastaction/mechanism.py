@@ -57,10 +57,19 @@ class Mechanism:
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism"):
         self.name = name
-        self.gravity = numbers(gravity, "gravity", MechanismError, (3,))
+        self.gravity = gravity  # type: ignore[assignment]
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
+
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        """(3,) in world axes, m/s^2."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._gravity = numbers(value, "gravity", MechanismError, (3,))
 
     def add_body(
         self,

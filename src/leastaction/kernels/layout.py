@@ -91,6 +91,7 @@ class Work(NamedTuple):
     q: NDArray[np.float64]  # (nq,) coordinates at the start of the step
     d: NDArray[np.float64]  # (nv,) increment over the step: the unknown
     d_old: NDArray[np.float64]  # (nv,) increment before the last correction
+    d_last: NDArray[np.float64]  # (nv,) increment of the last step
     r: NDArray[np.float64]  # (nv,) residual, kg m/s or kg m^2/s
     z: NDArray[np.float64]  # (nv,) solution of the last linear system
     step: NDArray[np.float64]  # (nv,) correction being tried
@@ -110,7 +111,7 @@ def make_work(n: int, nq: int, nv: int) -> Work:
         return np.zeros(shape)
 
     work = Work(
-        row=zeros(n + 1, ROW_COLUMNS), q=zeros(nq), d=zeros(nv), d_old=zeros(nv), r=zeros(nv), z=zeros(nv), step=zeros(nv),
+        row=zeros(n + 1, ROW_COLUMNS), q=zeros(nq), d=zeros(nv), d_old=zeros(nv), d_last=zeros(nv), r=zeros(nv), z=zeros(nv), step=zeros(nv),
         target=zeros(nv), load=zeros(nv), history=zeros(4, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
         factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
     )  # fmt: skip

@@ -15,18 +15,21 @@ from .tree_newton import assemble, factorise, solve
 # status of a run
 CONVERGED, STALLED, NOT_FINITE = 0, 1, 2
 
+BOLD_EVALUATIONS = 10  # of a first attempt without backtracking
+
 # where a factorisation comes from
 OLD, FIRST_ORDER, EXACT = 0, 1, 2
 
 
 @inlined
-def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations):
+def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations, careful):
     """Solve the step; returns (evaluations, residual).  At least one correction is made unless the guess is perfect.
 
     Three factorisations of rising cost are used, the first that promises to get there with one correction: the one at
     hand from an earlier iterate or step, that of the Jacobian to first order in the displacements, and the exact one.
     What they promise is how much they shrank the residual last time.  A correction by one of the first two that fails
-    is taken back; one by the exact Jacobian is halved until it works (backtracking).
+    is taken back.  One by the exact Jacobian may let the residual grow tenfold for once, or, if `careful`, is halved until
+    the residual shrinks (backtracking): a full step often leads to the solution over a ridge that small ones creep along.
     """
     evaluations = 0
     norm, limit = 0.0, 0.0
@@ -39,7 +42,8 @@ def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations):
             memory[SCALE] = momentum_scale(m, w, mid, h)
             limit = tol * memory[SCALE]
             grow_old(memory)
-        if taken_back or new <= limit or new < (1.0 - 0.25 * fraction) * norm:
+        allowed = 10.0 if used == EXACT and not careful else 1.0 - 0.25 * fraction
+        if taken_back or new <= limit or new < allowed * norm:
             if not taken_back:
                 learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW)
             norm = new
@@ -56,7 +60,7 @@ def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations):
                 w.step[j] = w.z[j]
         elif used == EXACT:
             fraction *= 0.5
-            if fraction < 1e-4:
+            if fraction < 1e-4 or not careful:
                 norm = new
                 break
         else:
@@ -126,6 +130,8 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
         row = step if tau.shape[0] > 1 else 0
         for j in range(nv):
             w.target[j] += 0.5 * h * tau[row, j]
+        for j in range(nv):
+            w.d_last[j] = w.d[j]
         if guess == EXTRAPOLATE:
             extrapolate(w, int(memory[HISTORY]))
         elif guess == IG1:
@@ -133,14 +139,16 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
                 w.d[j] = 0.0
         if other is None:
             count, norm = 0, 0.0
-            for _attempt in range(2):
-                more, norm = newton(m, w, mid, memory, h, memory[TIME], tol, retraction, max_evaluations)
+            for attempt in range(2):
+                more = max_evaluations if attempt == 1 else min(max_evaluations, BOLD_EVALUATIONS)
+                more, norm = newton(m, w, mid, memory, h, memory[TIME], tol, retraction, more, attempt == 1)
                 count += more
-                if guess != EXTRAPOLATE or norm <= tol * memory[SCALE]:
+                if norm <= tol * memory[SCALE]:
                     break
                 memory[RATE] = ALWAYS_NEW
-                for j in range(nv):  # a misleading guess: try again from the last increment
-                    w.d[j] = w.history[0, j]
+                if attempt == 0:  # a misleading guess: try again from the last increment, carefully
+                    for j in range(nv):
+                        w.d[j] = w.d_last[j]
         else:
             count, norm = find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluations)
         evaluations[step] = count
