@@ -55,7 +55,7 @@ class Kernel:
         self.work = self.model.make_work()
         self.work.q[:] = q
         self.work.d[:] = self.dt * v
-        for needed in (probe.SET_NODE, probe.RESIDUAL, probe.NEWTON_MATRIX):
+        for needed in (probe.SET_NODE, probe.RESIDUAL, probe.MASS_FACTOR if self.what == probe.MASS_SOLVE else probe.NEWTON_MATRIX):
             self._repeat(needed, 1)
 
     def timed(self, reps: int) -> float:

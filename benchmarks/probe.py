@@ -10,8 +10,8 @@ from leastaction.kernels.svi import svi_residual
 from leastaction.kernels.tree_newton import assemble, factorise, solve
 
 # what to repeat
-ABA, SET_NODE, RESIDUAL, NEWTON_MATRIX, NEWTON_SOLVE, MASS_SOLVE, DENSE_SOLVE = range(7)
-NAMES = ("aba", "set_node", "residual", "assemble + factorise", "solve", "mass_factor + mass_solve", "dense Newton update")
+ABA, SET_NODE, RESIDUAL, NEWTON_MATRIX, NEWTON_SOLVE, MASS_FACTOR, MASS_SOLVE, DENSE_SOLVE = range(8)
+NAMES = ("aba", "set_node", "residual", "assemble + factorise", "solve", "mass_factor", "mass_solve", "dense Newton update")
 
 
 @njit
@@ -19,7 +19,7 @@ def repeat(what, repeats, m, w, other, h, retraction, q, v, tau, scratch, out):
     """Run the kernel `what` `repeats` times.
 
     q, v, tau: state of the dynamics (ABA only);  scratch: (n+1, 6);  out: (nv,).  The other kernels read w: run SET_NODE,
-    then RESIDUAL, then NEWTON_MATRIX once before NEWTON_SOLVE.
+    then RESIDUAL, then NEWTON_MATRIX once before NEWTON_SOLVE, MASS_FACTOR once before MASS_SOLVE.
     """
     for _ in range(repeats):
         if what == ABA:
@@ -33,8 +33,9 @@ def repeat(what, repeats, m, w, other, h, retraction, q, v, tau, scratch, out):
             factorise(m, w)
         elif what == NEWTON_SOLVE:
             solve(m, w)
-        elif what == MASS_SOLVE:
+        elif what == MASS_FACTOR:
             mass_factor(m, w)
+        elif what == MASS_SOLVE:
             mass_solve(m, w, tau, out)
         elif what == DENSE_SOLVE:
             assemble(m, w, h, retraction, True)

@@ -57,7 +57,7 @@ class Mechanism:
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism"):
         self.name = name
-        self.gravity = gravity  # type: ignore[assignment]
+        self.gravity = gravity
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
