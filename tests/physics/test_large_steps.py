@@ -68,7 +68,7 @@ def oscillator(frequency):
 
 
 def amplitudes(model, **options):
-    return np.abs(la.simulate(model, dt=DT, steps=200, q=[1e-3], integrator=la.Variational(**options)).q[:, 0])
+    return np.abs(la.simulate(model, dt=DT, steps=100, q=[1e-3], integrator=la.Variational(**options)).q[:, 0])
 
 
 @pytest.mark.parametrize("h_omega", [0.5, 1.0, 1.9])
