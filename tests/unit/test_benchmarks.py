@@ -90,7 +90,7 @@ def test_speed_page_renders():
 def test_lee2016_page_renders():
     lee = load("lee2016")
     residual = dict.fromkeys((lee.DRNEA, lee.DRNEA_CAYLEY, lee.SVI_MERGED, lee.SVI_TWISTS), 1e-6) | {lee.SVI_PAPER: 7e-6}
-    update = dict.fromkeys((lee.RIQN, lee.DENSE, lee.NEWTON), 2e-6)
+    update = dict.fromkeys((lee.RIQN, lee.RIQN_ALONE, lee.DENSE, lee.NEWTON), 2e-6)
     steps = dict.fromkeys(lee.step_methods(), 3e-6)
     sizes = [lee.Size(n, residual, update, steps, dict.fromkeys(steps, 2.0), n != 20) for n in lee.SIZES]
     text = lee.render(lee.Results(sizes, [lee.Counts("rest", "ig1", 1e-8, (2.0, 0.1), None)]))

@@ -26,8 +26,10 @@ class Variational(Integrator):
     """Discretises the action: bounded energy, exact momentum, O(n) per step, order 2.
 
     retraction  "exp" or "cayley": how a rigid displacement becomes a velocity
-    quadrature  "trapezoid": potentials at both ends of the step; "midpoint": half way, stable at any step size
-    solver      "newton": exact, O(n), safeguarded; to compare with: "riqn", "broyden", "dense-newton"
+    quadrature  "trapezoid": potentials at both ends of the step; "midpoint": half way, stable for stiff springs and hanging
+                chains at large steps, at a higher cost
+    solver      "newton": exact, O(n), safeguarded; to compare with: "riqn" and "broyden", which know nothing of dampers and
+                forces at the midpoint, and "dense-newton"
     residual    "drnea": O(n); to compare with: "svi", Johnson and Murphey's evaluation, with solver="riqn" or "broyden"
     guess       "extrapolate" the last increments; Lee et al.: "ig1" (no motion), "ig2" (last increment), "ig3" (acceleration)
     tol         largest residual relative to the largest momentum of the step
@@ -110,7 +112,7 @@ class _Stepper:
         if self.integrator.solver != "newton":
             remedies.append('solver="newton"')
         if self.integrator.quadrature == "trapezoid":
-            remedies.append('quadrature="midpoint" (stable at large steps)')
+            remedies.append('quadrature="midpoint" (for stiff springs and hanging chains)')
         if status == kernels.NOT_FINITE:
             if len(self.model.tree.custom):
                 remedies.append("a CustomForce that is finite there")

@@ -1,7 +1,7 @@
 """Calling a user's compiled function by its address, so that kernels need no recompilation for it."""
 
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import carray, cfunc, config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -14,6 +14,8 @@ def compile_force(function):
 
     Division by zero gives infinity, which the solver reports; an exception could not leave the compiled time loop.
     """
+    if config.DISABLE_JIT:
+        return _Plain(function)
     inner = njit(function, error_model="numpy")
 
     def call(t, q, nq, v, tau, nv):
@@ -22,8 +24,18 @@ def compile_force(function):
     return cfunc(FORCE_SIGNATURE)(call)
 
 
+class _Plain:
+    """A force while compilation is switched off (NUMBA_DISABLE_JIT): its address is its number in a list."""
+
+    functions: list = []
+
+    def __init__(self, function):
+        self.address = len(self.functions)
+        self.functions.append(function)
+
+
 @intrinsic
-def call_force(context, address, t, q, v, tau):
+def call_compiled(context, address, t, q, v, tau):
     signature = types.void(address, t, q, v, tau)
 
     def codegen(context, builder, signature, args):
@@ -39,3 +51,10 @@ def call_force(context, address, t, q, v, tau):
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+def call_plain(address, t, q, v, tau):
+    _Plain.functions[address](t, q, v, tau)
+
+
+call_force = call_plain if config.DISABLE_JIT else call_compiled

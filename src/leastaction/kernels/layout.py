@@ -131,6 +131,7 @@ class Middle(NamedTuple):
     S2: NDArray[np.float64]  # (nv, 6) ... of the end
     start: NDArray[np.float64]  # (nv,) midpoint forces on the start of the step
     end: NDArray[np.float64]  # (nv,) on its end
+    size: NDArray[np.float64]  # (nv,) magnitude of what cancels in `start`
     A: NDArray[np.float64]  # (n+1, 12, 12) articulated blocks
     U: NDArray[np.float64]  # (nv, 12)
     W: NDArray[np.float64]  # (nv, 12)
@@ -152,7 +153,8 @@ def make_middle(n: int, nv: int, gravity: NDArray[np.float64]) -> Middle:
 
     middle = Middle(
         row=zeros(n + 1, 15), wrench=zeros(n + 1, 6), world=zeros(n + 1, 9), S0=zeros(nv, 6), S1=zeros(nv, 6), S2=zeros(nv, 6),
-        start=zeros(nv), end=zeros(nv), A=zeros(n + 1, 12, 12), U=zeros(nv, 12), W=zeros(nv, 12), B=zeros(nv, 6), H=zeros(6, 6),
+        start=zeros(nv), end=zeros(nv), size=zeros(nv),
+        A=zeros(n + 1, 12, 12), U=zeros(nv, 12), W=zeros(nv, 12), B=zeros(nv, 6), H=zeros(6, 6),
         E=zeros(6, 6), X0=zeros(6, 6), X1=zeros(6, 6), Xm=zeros(6, 6), T=zeros(12, 12), b=zeros(n + 1, 12), y=zeros(n + 1, 12),
         t=zeros(nv),
     )  # fmt: skip

@@ -68,8 +68,18 @@ def mid_node(m, w, mid):
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
             mid.start[j] = column_dot(mid.S0, j, a, l)
             mid.end[j] = column_dot(mid.S2, j, a, l)
+            mid.size[j] = column_size(mid.S0, j, a, l)
         pass_to_parent(mid.wrench, i, link[i, PARENT], 0, load9(row, i, R), load3(row, i, P), a, l)
     subtract_springs(m, w, mid)
+
+
+@inlined
+def column_size(S, j, a, l):
+    """What the terms of S_j . (a, l) may be as large as, in a unit of length of 1 m, before they cancel."""
+    force = abs(l[0]) + abs(l[1]) + abs(l[2])
+    moment = abs(a[0]) + abs(a[1]) + abs(a[2]) + force
+    turn = max(abs(S[j, 0]), abs(S[j, 1]), abs(S[j, 2]))
+    return turn * moment + max(abs(S[j, 3]), abs(S[j, 4]), abs(S[j, 5])) * force
 
 
 @inlined
@@ -103,6 +113,7 @@ def subtract_springs(m, w, mid):
         kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
         dispatch.spring(kind, w.q, k, m.rest, w.d, v, nv, 0.5, m.stiffness, g)
         for j in range(v, v + nv):
+            mid.size[j] += abs(g[j])
             if dispatch.has_quaternion(kind):
                 for a in range(nv):
                     mid.start[j] -= mid.S0[j, a] * g[v + a]

@@ -41,8 +41,8 @@ def full_residual(m, w, mid, h, t, retraction):
 def momentum_scale(m, w, mid, h):
     """What residuals are compared with: the largest momentum or impulse in the balance of the last residual."""
     top = largest(w.target)
-    if mid is not None:
-        top = max(top, h * largest(mid.start))
+    if mid is not None:  # also where forces cancel, as in a mechanism at rest: their rounding does not
+        top = max(top, h * largest(mid.size))
     if m.custom.shape[0] > 0:
         top = max(top, 0.5 * h * largest(w.load))
     return top
