@@ -38,6 +38,13 @@ def test_canonical_frame_turns_the_kernel_into_what_the_user_described(kind):
 
 
 @pytest.mark.parametrize("kind", MOVING)
+def test_columns_at_zero_are_those_of_the_kernel(kind):
+    joint = random_joint(kind, np.random.default_rng(6))
+    alone = JointAlone(joint)
+    assert np.abs(joint.columns_at_zero() - alone.columns(joint.neutral())).max() < 1e-15
+
+
+@pytest.mark.parametrize("kind", MOVING)
 @pytest.mark.parametrize("retraction", ["cayley", "exp"])
 def test_a_tree_of_this_joint_follows_the_discrete_action(kind, retraction):
     rng = np.random.default_rng(7)

@@ -17,7 +17,11 @@ a step, `d[v:]` their increment over the step (left-trivialised chart for ball a
     mid_curvature(..., E)                                   how S0 changes with the increment, contracted with a wrench
     advance(q, k, d, v)                                     q <- q + d in place
     bias(param, i, q, k, qd, v)              a, l           (dS/dt) qd, only needed in continuous time
+    rate(q, k, qd, v, out)                                  time derivative of the coordinates
     spring(q, k, rest, d, v, f, stiffness, g)  energy       gradient added to g[v:], joint spring at fraction f (0, 1/2)
+    spring_curvature(..., E)                                derivative of the midpoint spring force
+    carry(d, v, r, target)                                  target -= r, a momentum at the start of a step seen from its end
+    end_increment(d, v, out)                                the increment in the axes of the step's end
 
 Joints whose coordinates are plain numbers need only pose, displacement, columns and, if S is not constant, bias and
 mid_curvature; `dispatch.py`, the only place that knows which joint is which, has defaults for the rest.
