@@ -265,3 +265,16 @@ def test_residual_given_to_newton(r):
 def test_plot_of_something_else(runs):
     with pytest.raises(la.StateError, match="cannot plot"):
         la.plot.energy(runs)
+
+
+def test_a_failed_step_can_be_tried_again_with_other_forces():
+    model = la.examples.chain(3).compile()
+    tried, fresh = (la.Simulator(model, dt=1e-3, q={"link1": 0.5}) for _ in range(2))
+    for simulator in (tried, fresh):
+        simulator.step()
+    with pytest.raises(la.ConvergenceError):
+        tried.step([1e250, 0.0, 0.0])
+    for simulator in (tried, fresh):
+        simulator.step([1.0, 0.0, 0.0])
+    assert tried.t == fresh.t
+    assert np.abs(tried.state.p - fresh.state.p).max() < 1e-9 * np.abs(fresh.state.p).max()

@@ -129,9 +129,9 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
     for step in range(steps):
         row = step if tau.shape[0] > 1 else 0
         for j in range(nv):
-            w.target[j] += 0.5 * h * tau[row, j]
-        for j in range(nv):
             w.d_last[j] = w.d[j]
+            w.target_last[j] = w.target[j]
+            w.target[j] += 0.5 * h * tau[row, j]
         if guess == EXTRAPOLATE:
             extrapolate(w, int(memory[HISTORY]))
         elif guess == IG1:
@@ -154,6 +154,11 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
         evaluations[step] = count
         memory[LAST_RESIDUAL] = norm
         if not (norm <= tol * memory[SCALE]):
+            for j in range(nv):  # as before the step, so that it can be tried again with other forces
+                w.d[j] = w.d_last[j]
+                w.target[j] = w.target_last[j]
+            memory[HISTORY] = 0.0
+            memory[RATE] = ALWAYS_NEW
             return step, STALLED if norm < 1e300 else NOT_FINITE
         memory[TIME] += h
         memory[HISTORY] += 1.0
