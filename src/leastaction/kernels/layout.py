@@ -113,7 +113,8 @@ def make_work(n: int, nq: int, nv: int) -> Work:
 
     work = Work(
         row=zeros(n + 1, ROW_COLUMNS), q=zeros(nq), d=zeros(nv), d_old=zeros(nv), d_last=zeros(nv), r=zeros(nv),
-        z=zeros(nv), step=zeros(nv), target=zeros(nv), target_last=zeros(nv), load=zeros(nv), history=zeros(4, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
+        z=zeros(nv), step=zeros(nv), target=zeros(nv), target_last=zeros(nv), load=zeros(nv),
+        history=zeros(4, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
         factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
     )  # fmt: skip
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
