@@ -84,3 +84,17 @@ def driven_tree():
     mech.add_force(la.CustomForce(push))
     model, state = generic_state(mech)
     return SimpleNamespace(model=model, state=state, tau=0.3 * np.random.default_rng(4).normal(size=model.nv))
+
+
+@pytest.fixture(scope="session")
+def bent_chain():
+    """n -> (model, state) of a 3-D chain with every second joint at 0.3 rad: it falls as a coil, from rest."""
+
+    def make(n):
+        model = la.examples.chain(n, spatial=True).compile()
+        q = np.zeros(n)
+        q[1::2] = 0.3
+        q[0] = np.pi / 4
+        return model, model.state(q=q)
+
+    return make

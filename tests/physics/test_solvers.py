@@ -21,15 +21,6 @@ def drive(tree, integrator, tau=None, **options):
     return la.simulate(tree.model, tree.state, dt=DT, steps=STEPS, integrator=integrator, tau=tree.tau if tau is None else tau, **options)
 
 
-def falling_coil(n):
-    """A 3-D chain at rest with every second joint at 0.3 rad."""
-    model = la.examples.chain(n, spatial=True).compile()
-    q = np.zeros(n)
-    q[1::2] = 0.3
-    q[0] = np.pi / 4
-    return model, model.state(q=q)
-
-
 def distance(a, b):
     """Largest difference of coordinates and of momenta (relative to the largest one) of two runs."""
     return max(np.abs(a.q - b.q).max(), np.abs(a.p - b.p).max() / np.abs(a.p).max())
@@ -108,9 +99,9 @@ class TestFigure4:
         assert np.nanmean(counts["newton"]) == pytest.approx(FIG4["PAPER"]["newton"][0], abs=0.5)
         assert np.nanmean(counts["newton"]) < np.nanmean(counts["riqn"]) < FIG4["PAPER"]["riqn"][0] + FIG4["PAPER"]["riqn"][1]
 
-    def test_newton_is_quadratic_and_riqn_is_linear(self):
+    def test_newton_is_quadratic_and_riqn_is_linear(self, bent_chain):
         """On a step large enough to see it: Newton squares the error, RIQN shrinks it by the same factor every time."""
-        model, state = falling_coil(20)
+        model, state = bent_chain(20)
         state = la.simulate(model, state, dt=0.05, steps=24).state()
         newton, riqn = (
             np.array(FIG4["residual_history"](model, state, 0.05 * state.v, method, tol=1e-11, dt=0.05)) for method in ("newton", "riqn")
@@ -129,10 +120,10 @@ class TestFigure4:
 
 
 @pytest.fixture(scope="module")
-def error():
+def error(bent_chain):
     """RIQN on a falling coil at 50 ms: it gives up on the way."""
     with pytest.raises(la.ConvergenceError) as caught:
-        la.simulate(*falling_coil(20), dt=0.05, duration=2.0, integrator=la.Variational(solver="riqn"))
+        la.simulate(*bent_chain(20), dt=0.05, duration=2.0, integrator=la.Variational(solver="riqn"))
     return caught.value
 
 

@@ -267,9 +267,10 @@ def test_plot_of_something_else(runs):
         la.plot.energy(runs)
 
 
-def test_a_failed_step_can_be_tried_again_with_other_forces():
+@pytest.mark.parametrize("options", [{}, {"residual": "svi", "solver": "riqn"}], ids=["default", "svi"])
+def test_a_failed_step_can_be_tried_again_with_other_forces(options):
     model = la.examples.chain(3).compile()
-    tried, fresh = (la.Simulator(model, dt=1e-3, q={"link1": 0.5}) for _ in range(2))
+    tried, fresh = (la.Simulator(model, dt=1e-3, q={"link1": 0.5}, integrator=la.Variational(**options)) for _ in range(2))
     for simulator in (tried, fresh):
         simulator.step()
     with pytest.raises(la.ConvergenceError):

@@ -4,7 +4,7 @@ from ..joints import dispatch
 from ..joints.dispatch import REVOLUTE
 from ..lie.jit import inlined, kernel
 from .drnea import carry_residual, residual, set_node
-from .layout import KIND, NV, QI, VI
+from .layout import ALWAYS_NEW, HISTORY, KIND, NV, QI, RATE, VI
 from .loads import custom_forces, spring_gradient
 from .midpoint import mid_node
 
@@ -46,6 +46,25 @@ def momentum_scale(m, w, mid, h):
     if m.custom.shape[0] > 0:
         top = max(top, 0.5 * h * largest(w.load))
     return top
+
+
+@inlined
+def start_step(w, h, tau, row):
+    """Remember where the step starts, and add the left half impulse of the joint forces."""
+    for j in range(w.d.shape[0]):
+        w.d_last[j] = w.d[j]
+        w.target_last[j] = w.target[j]
+        w.target[j] += 0.5 * h * tau[row, j]
+
+
+@inlined
+def give_up(w, memory):
+    """As before the step, so that it can be tried again with other forces."""
+    for j in range(w.d.shape[0]):
+        w.d[j] = w.d_last[j]
+        w.target[j] = w.target_last[j]
+    memory[HISTORY] = 0.0
+    memory[RATE] = ALWAYS_NEW
 
 
 @inlined

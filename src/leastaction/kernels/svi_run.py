@@ -5,7 +5,7 @@ from .articulated import mass_factor, mass_solve
 from .comparison import broyden_update
 from .drnea import set_node
 from .layout import BROYDEN, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, SCALE, TIME
-from .step import extrapolate, largest
+from .step import extrapolate, give_up, largest, start_step
 from .svi import svi_momentum, svi_residual
 
 
@@ -15,13 +15,12 @@ def run(m, w, frames, scratch, evaluation, other, memory, h, steps, tau, tol, gu
     nv = w.d.shape[0]
     for step in range(steps):
         row = step if tau.shape[0] > 1 else 0
+        start_step(w, h, tau, row)
         if guess == EXTRAPOLATE:
             extrapolate(w, int(memory[HISTORY]))
         elif guess == IG1:
             for j in range(nv):
                 w.d[j] = 0.0
-        for j in range(nv):
-            w.target[j] += 0.5 * h * tau[row, j]
         set_node(m, w, h, h, False, w.load)  # poses for the mass matrix, and the impulse of gravity for the scale
         mass_factor(m, w)
         memory[SCALE] = max(largest(w.target), largest(w.load))
@@ -44,6 +43,7 @@ def run(m, w, frames, scratch, evaluation, other, memory, h, steps, tau, tol, gu
         evaluations[step] = count
         memory[LAST_RESIDUAL] = norm
         if not (norm <= limit):
+            give_up(w, memory)
             return step
         svi_momentum(frames, scratch, w.q, w.d, h, evaluation, w.target)
         for j in range(nv):

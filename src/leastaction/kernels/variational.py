@@ -9,7 +9,7 @@ from ..lie.jit import entry, inlined, kernel
 from .comparison import find_root
 from .layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, SCALE, STARTED, TIME
 from .midpoint import factorise12, solve12
-from .step import arrive, begin, extrapolate, full_residual, momentum_scale
+from .step import arrive, begin, extrapolate, full_residual, give_up, momentum_scale, start_step
 from .tree_newton import assemble, factorise, solve
 
 # status of a run
@@ -128,10 +128,7 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
         memory[STARTED] = 1.0
     for step in range(steps):
         row = step if tau.shape[0] > 1 else 0
-        for j in range(nv):
-            w.d_last[j] = w.d[j]
-            w.target_last[j] = w.target[j]
-            w.target[j] += 0.5 * h * tau[row, j]
+        start_step(w, h, tau, row)
         if guess == EXTRAPOLATE:
             extrapolate(w, int(memory[HISTORY]))
         elif guess == IG1:
@@ -154,11 +151,7 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
         evaluations[step] = count
         memory[LAST_RESIDUAL] = norm
         if not (norm <= tol * memory[SCALE]):
-            for j in range(nv):  # as before the step, so that it can be tried again with other forces
-                w.d[j] = w.d_last[j]
-                w.target[j] = w.target_last[j]
-            memory[HISTORY] = 0.0
-            memory[RATE] = ALWAYS_NEW
+            give_up(w, memory)
             return step, STALLED if norm < 1e300 else NOT_FINITE
         memory[TIME] += h
         memory[HISTORY] += 1.0
