@@ -11,7 +11,7 @@ from . import analysis, discrete, dynamics, examples, plot
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, Heun, Integrator, SemiImplicitEuler, Variational
-from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .mechanism import Mechanism
 from .model import Model
 from .pose import Pose
@@ -24,6 +24,6 @@ __version__ = "0.1.0"
 __all__ = [
     "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Fixed", "Free", "Helical", "Heun", "Integrator",
     "LeastActionError", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Spherical", "Spring", "State", "StateError", "Trajectory", "Universal",
-    "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
+    "SemiImplicitEuler", "Simulator", "SingularMassError", "Spherical", "Spring", "State", "StateError", "SymbolicJoint", "Trajectory",
+    "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
 ]  # fmt: skip

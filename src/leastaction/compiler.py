@@ -26,7 +26,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
 
     link = np.zeros((n + 1, 5), dtype=np.int64)
     arrays = np.zeros((n + 1, L.BODY_COLUMNS))
-    param = np.zeros((n + 1, PARAMETERS))
+    param = np.zeros((n + 1, max([PARAMETERS, *(len(b.joint.parameters()) for b in moving)])))
     qi = vi = 0
     for i, b in enumerate(moving, start=1):
         parent_row, parent_pose = place[b.parent]

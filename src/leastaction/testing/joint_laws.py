@@ -41,7 +41,7 @@ class JointAlone:
 
     def __init__(self, joint: Joint):
         self.joint, self.kind, self.nv, self.nq = joint, joint.kind, joint.nv, joint.nq
-        self.param = np.zeros((1, PARAMETERS))
+        self.param = np.zeros((1, max(PARAMETERS, len(joint.parameters()))))
         self.param[0, : len(joint.parameters())] = joint.parameters()
         self.still = np.zeros(joint.nv)
 
@@ -75,7 +75,8 @@ class JointAlone:
 
     def mid_curvature(self, q: Array, d: Array, wrench: Array) -> Array:
         out = np.zeros((self.nv, self.nv))
-        probe.joint_mid_curvature(self.kind, q, d, self.mid_columns(q, d)[1], wrench[None].copy(), out)
+        increment = self.mid_columns(q, d)[1]
+        probe.joint_mid_curvature(self.kind, self.param, q, d, self.nv, increment, wrench[None].copy(), out, np.zeros((6, 6)))
         return out
 
     def advanced(self, q: Array, d: Array) -> Array:
