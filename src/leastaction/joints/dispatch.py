@@ -157,7 +157,7 @@ def end_increment(kind, d, v, nv, out):
 @inlined
 def has_quaternion(kind):
     """Is the joint's velocity a twist rather than the rate of its coordinates?"""
-    return kind == SPHERICAL or kind == FREE
+    return kind in (SPHERICAL, FREE)
 
 
 @inlined

@@ -26,7 +26,7 @@ class Description:
         given = {key: self._symbols(key, shape) for key, shape in shapes.items()}
         if given and not takes_parameters:
             raise MechanismError(
-                f"joint {name!r} has parameters {', '.join(given)}, but its pose function takes no third argument; write it as pose(q, sp, p)"
+                f"joint {name!r} has parameters {', '.join(given)}, but its pose function takes no third argument; write pose(q, sp, p)"
             )
         arguments = (tuple(self.q), words(), Parameters(given))[: 3 if takes_parameters else 2]
         try:
@@ -54,8 +54,8 @@ class Description:
         unknown = sorted({str(s) for factor in self.transform.factors for part in factor for s in part.free_symbols - known})
         if unknown:
             raise MechanismError(
-                f"joint {self.name!r}: its pose depends on {', '.join(unknown)}, which is neither a coordinate q[0] to q[{len(self.q) - 1}] "
-                "nor a parameter; give it in parameters={...} and use it as p.name"
+                f"joint {self.name!r}: its pose depends on {', '.join(unknown)}, which is neither a coordinate "
+                f"(q[0] to q[{len(self.q) - 1}]) nor a parameter; give it in parameters={...} and use it as p.name"
             )
 
     @cached_property

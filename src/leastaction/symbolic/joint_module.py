@@ -77,7 +77,7 @@ def source(name: str, transform: Transform, q: list[sympy.Symbol], parameters: l
 def _described(transform: Transform, q: list[sympy.Symbol], parameters: list[sympy.Symbol]) -> str:
     lines = [f"coordinates {', '.join(map(str, q))}" + (f"; parameters {', '.join(map(str, parameters))}" if parameters else "")]
     for R, p in transform.factors:
-        turn = "" if R == sympy.eye(3) else f"  turn {R.tolist()}"
-        move = "" if p == sympy.zeros(3, 1) else f"  move {list(p)}"
+        turn = "" if R.is_Identity else f"  turn {R.tolist()}"
+        move = "" if p.is_zero_matrix else f"  move {list(p)}"
         lines.append(f"{turn}{move}")
     return "\n".join(line[:1000].replace("\\", "/") for line in lines)

@@ -50,10 +50,8 @@ def as_transform(value: Any) -> Transform:
     except Exception:
         matrix = None
     if matrix is None or matrix.shape != (4, 4):
-        shape = "" if matrix is None else f" of shape {matrix.shape}"
-        raise MechanismError(
-            f"a pose is made of transforms such as sp.rot_z(angle) @ sp.move(x, y, z), or is a 4x4 matrix; got {type(value).__name__}{shape}"
-        )
+        got = type(value).__name__ + ("" if matrix is None else f" of shape {matrix.shape}")
+        raise MechanismError(f"a pose is made of transforms such as sp.rot_z(angle) @ sp.move(x, y, z), or is a 4x4 matrix; got {got}")
     if list(matrix.row(3)) != [0, 0, 0, 1]:
         raise MechanismError(f"the last row of a pose is (0, 0, 0, 1); got {tuple(matrix.row(3))}")
     return Transform((matrix[:3, :3], matrix[:3, 3]))
