@@ -129,7 +129,7 @@ class Model:
 
     def _normalise_quaternions(self, q: NDArray[np.float64]) -> None:
         for body in self.bodies:
-            if body.joint.nq > body.joint.nv:
+            if body.joint.has_quaternion:
                 part = q[self.q_slice(body.joint_name)][-4:]
                 length = float(np.linalg.norm(part))
                 if abs(length - 1.0) > 1e-6:

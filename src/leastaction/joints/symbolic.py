@@ -6,7 +6,6 @@ A joint is its pose here; derivatives, compiled code and checks come from the ro
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -27,14 +26,17 @@ _SINGULAR = 1e-8  # ratio of the columns' singular values below which they count
 class SymbolicJoint(Joint):
     """A joint given by its pose.
 
-    name         what it is called in messages and in its generated code
-    pose         function (q, sp) or (q, sp, p) -> pose of the body in the frame of the joint's placement: a product of
-                 `sp.rot_x(angle)`, `sp.rot_y`, `sp.rot_z`, `sp.move(x, y, z)`, `sp.frame(x, y, z, origin)`, or a 4x4 matrix.
-                 `sp` knows every name of SymPy; `q` are the coordinates, `p.name` the parameters
-    nq           number of coordinates, 1 to 6, all independent
-    parameters   numbers or arrays by name; they can differ from joint to joint without new code, see `with_parameters`
-    coordinates  names of the coordinates, for messages and plots
-    start        coordinates of the joint unless a state says otherwise; zero if not given
+    name          what it is called in messages and in its generated code
+    pose          function (q, sp) or (q, sp, p) -> pose of the body in the frame of the joint's placement: a product of
+                  `sp.rot_x(angle)`, `sp.rot_y`, `sp.rot_z`, `sp.move(x, y, z)`, `sp.frame(x, y, z, origin)`, or a 4x4 matrix.
+                  `sp` knows every name of SymPy; `q` are the coordinates, `p.name` the parameters
+    nq            number of independent coordinates, 1 to 6
+    parameters    numbers or arrays by name; they can differ from joint to joint without new code, see `with_parameters`
+    coordinates   names of the coordinates, for messages and plots
+    start         coordinates of the joint unless a state says otherwise; zero if not given
+    inverse       function (R, x, sp) or (R, x, sp, p) -> coordinates of the pose with rotation R and position x,
+    second_chart  (pose, inverse) of the same motion in other coordinates, singular elsewhere: with it a simulation changes
+                  coordinates before they become singular.  The joint has one coordinate more then, the chart it is in (0 or 1)
 
     >>> import leastaction as la
     >>> slope = la.SymbolicJoint("slide on a parabola", nq=1, parameters={"width": 2.0},
@@ -52,6 +54,8 @@ class SymbolicJoint(Joint):
         parameters: Mapping[str, ArrayLike] | None = None,
         coordinates: Sequence[str] | None = None,
         start: ArrayLike | None = None,
+        inverse: Callable[..., Any] | None = None,
+        second_chart: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
     ):
         from ..symbolic.description import Description
 
@@ -63,10 +67,12 @@ class SymbolicJoint(Joint):
         if len(self.coordinates) != nq:
             raise MechanismError(f"joint {name!r}: {len(self.coordinates)} names of coordinates {self.coordinates}, but nq = {nq}")
         self._values = {key: self._checked(key, value) for key, value in (parameters or {}).items()}
-        self._start = self._coordinates(np.zeros(nq) if start is None else start, "start")
-        if not callable(pose):
-            raise MechanismError(f"joint {name!r}: pose = {pose!r} is not a function; give for example pose=lambda q, sp: sp.rot_z(q[0])")
-        self._description = Description(name, pose, nq, {key: value.shape for key, value in self._values.items()}, _wants_parameters(pose))
+        self._start = self._checked_start(np.zeros(nq) if start is None else start)
+        charts = self._functions(pose, inverse, second_chart)
+        if len(charts) > 1:
+            self.charts, self.nq = 2, nq + 1
+            self.coordinates += ("chart",)
+        self._description = Description(name, charts, nq, {key: value.shape for key, value in self._values.items()})
         self._check_pose()
 
     def with_parameters(self, **values: ArrayLike) -> SymbolicJoint:
@@ -85,9 +91,9 @@ class SymbolicJoint(Joint):
         return other
 
     def with_start(self, start: ArrayLike) -> SymbolicJoint:
-        """The same joint with another start configuration."""
+        """The same joint with another start configuration (in its first chart)."""
         other = copy.copy(self)
-        other._start = self._coordinates(start, "start")
+        other._start = self._checked_start(start)
         other._check_pose()
         return other
 
@@ -101,34 +107,37 @@ class SymbolicJoint(Joint):
     @cached_property
     def angular(self) -> tuple[bool, ...]:  # type: ignore[override]
         """A coordinate is an angle if a whole turn changes nothing."""
-        here = self.reference_pose(self._start)
-        return tuple(
-            bool(np.allclose(self.reference_pose(self._start + 2 * np.pi * e), here, rtol=0.0, atol=1e-9)) for e in np.eye(self.nq)
-        )
+        turned = self.reference_pose(self._start + 2 * np.pi * np.eye(self.nv))
+        return tuple(bool(np.allclose(X, self.reference_pose(self._start), rtol=0.0, atol=1e-9)) for X in turned)
 
     def parameters(self) -> tuple[float, ...]:
         return tuple(float(x) for value in self._values.values() for x in value.ravel())
 
     def neutral(self) -> NDArray[np.float64]:
-        return self._start.copy()
+        return np.append(self._start, np.zeros(self.nq - self.nv))
 
     def columns_at_zero(self) -> NDArray[np.float64]:
         return self.columns(self._start)
 
     # ------------------------------------------------------------------------------------------------ to look at and to test with
 
-    def reference_pose(self, q: ArrayLike) -> NDArray:
-        """4x4 pose at q (..., nq), real or complex, evaluated by NumPy from the expression as written."""
-        return self._description.evaluate(np.asarray(q), self.parameters())
+    def reference_pose(self, q: ArrayLike, chart: int = 0) -> NDArray:
+        """4x4 pose at q (..., nv), real or complex, evaluated by NumPy from the expression as written."""
+        return self._description.evaluate(np.asarray(q), self.parameters(), chart)
 
-    def columns(self, q: ArrayLike) -> NDArray[np.float64]:
+    def columns(self, q: ArrayLike, chart: int = 0) -> NDArray[np.float64]:
         """(nv, 6) body twists (angular, linear) per unit rate of each coordinate."""
         q = np.asarray(q, dtype=float)
-        here = self.reference_pose(q)
         # complex step: no subtraction, so exact
-        moved = self.reference_pose(q + 1e-40j * np.eye(self.nq)).imag / 1e-40
-        m = np.linalg.inv(here) @ moved
+        moved = self.reference_pose(q + 1e-40j * np.eye(self.nv), chart).imag / 1e-40
+        m = np.linalg.inv(self.reference_pose(q, chart)) @ moved
         return np.stack([m[:, 2, 1], m[:, 0, 2], m[:, 1, 0], m[:, 0, 3], m[:, 1, 3], m[:, 2, 3]], axis=-1)
+
+    def in_chart(self, q: ArrayLike, chart: int) -> NDArray[np.float64]:
+        """Coordinates q (nq,) of one chart, written in another one."""
+        q = np.asarray(q, dtype=float)
+        pose = self.reference_pose(q[: self.nv], int(q[self.nv]))
+        return np.append(self._description.coordinates(pose, self.parameters(), chart), float(chart))
 
     def source(self) -> str:
         """The generated Python code."""
@@ -145,59 +154,80 @@ class SymbolicJoint(Joint):
             raise MechanismError(f"joint {self.name!r}: parameter name {key!r} is not an identifier; give a name such as radius")
         return numbers(value, f"joint {self.name!r}: parameter {key!r}", MechanismError)
 
-    def _coordinates(self, q: ArrayLike, what: str) -> NDArray[np.float64]:
-        return np.atleast_1d(numbers(q, f"joint {self.name!r}: {what}", MechanismError)).astype(float).reshape(self._length(q))
+    def _checked_start(self, start: ArrayLike) -> NDArray[np.float64]:
+        q = np.atleast_1d(numbers(start, f"joint {self.name!r}: start", MechanismError))
+        if q.shape != (self.nv,):
+            raise MechanismError(f"joint {self.name!r}: start = {start!r}; it needs {self.nv} number(s), one per coordinate")
+        return q
 
-    def _length(self, q: ArrayLike) -> int:
-        if np.size(q) != self.nq:
-            raise MechanismError(f"joint {self.name!r}: start = {q!r} has {np.size(q)} numbers; it needs {self.nq}, one per coordinate")
-        return self.nq
+    def _functions(self, pose, inverse, second_chart) -> list[tuple[Callable[..., Any], Callable[..., Any] | None]]:
+        if not callable(pose):
+            raise MechanismError(
+                f"joint {self.name!r}: pose = {pose!r} is not a function; give for example pose=lambda q, sp: sp.rot_z(q[0])"
+            )
+        if second_chart is None:
+            return [(pose, None)]
+        try:
+            other_pose, other_inverse = second_chart
+        except (TypeError, ValueError):
+            other_pose = other_inverse = None
+        if not (callable(inverse) and callable(other_pose) and callable(other_inverse)):
+            raise MechanismError(
+                f"joint {self.name!r}: to change charts both need a way back; give inverse=lambda R, x, sp: ... and "
+                "second_chart=(pose, inverse) of the other coordinates"
+            )
+        return [(pose, inverse), (other_pose, other_inverse)]
 
     def _check_pose(self) -> None:
-        """Rigid near the start, and every coordinate moves the body in its own way there."""
+        """Rigid near the start, every coordinate moves the body in its own way there, and charts agree."""
         rng = np.random.default_rng(0)
-        for k, q in enumerate(self._start + np.concatenate([np.zeros((1, self.nq)), 0.3 * rng.normal(size=(4, self.nq))])):
+        for k, q in enumerate(self._start + np.concatenate([np.zeros((1, self.nv)), 0.3 * rng.normal(size=(4, self.nv))])):
             with np.errstate(all="ignore"):
                 X = self.reference_pose(q)
             if not np.all(np.isfinite(X)):
                 if k == 0:
                     raise MechanismError(f"joint {self.name!r}: the pose is not finite at its start {_at(q)}; give another start=")
                 continue
-            R = X[:3, :3]
-            error = max(float(np.abs(R.T @ R - np.eye(3)).max()), abs(float(np.linalg.det(R)) - 1.0))
-            if error > _RIGID:
-                handed = " (it mirrors: its determinant is -1)" if np.linalg.det(R) < 0 else ""
-                raise MechanismError(
-                    f"joint {self.name!r}: the pose is not a rigid transform at {_at(q)}: its rotation is off by {error:.2g}{handed}; "
-                    "build it from sp.rot_x, sp.rot_y, sp.rot_z, sp.move and frames with orthonormal, right-handed axes"
-                )
-        self.check_rank(self._start, "at its start")
+            self._check_rigid(X, q)
+            if k > 0 and self.charts > 1:  # the start may be where the second chart is singular
+                self._check_chart(X, q, 0)
+                self._check_chart(X, q, 1)
+        self._check_rank()
 
-    def check_rank(self, q: NDArray[np.float64], when: str) -> None:
-        """MechanismError if two or more coordinates move the body in the same way at q."""
-        S = self.columns(q)
-        values = np.linalg.svd(S, compute_uv=False)
-        if values[-1] > _SINGULAR * max(values[0], 1e-300):
+    def _check_rigid(self, X: NDArray[np.float64], q: NDArray[np.float64]) -> None:
+        R = X[:3, :3]
+        error = max(float(np.abs(R.T @ R - np.eye(3)).max()), abs(float(np.linalg.det(R)) - 1.0))
+        if error > _RIGID:
+            handed = " (it mirrors: its determinant is -1)" if np.linalg.det(R) < 0 else ""
+            raise MechanismError(
+                f"joint {self.name!r}: the pose is not a rigid transform at {_at(q)}: its rotation is off by {error:.2g}{handed}; "
+                "build it from sp.rot_x, sp.rot_y, sp.rot_z, sp.move and frames with orthonormal, right-handed axes"
+            )
+
+    def _check_chart(self, X: NDArray[np.float64], q: NDArray[np.float64], chart: int) -> None:
+        with np.errstate(all="ignore"):
+            there = self._description.coordinates(X, self.parameters(), chart)
+            error = float(np.abs(self.reference_pose(there, chart) - X).max())
+        if not error < _RIGID:
+            which = ("inverse", "the inverse of the second chart")[chart]
+            raise MechanismError(
+                f"joint {self.name!r}: {which} does not lead back to the pose: at {_at(q)} it gives {_at(there)}, a pose that differs "
+                f"by {error:.2g}"
+            )
+
+    def _check_rank(self) -> None:
+        """No two coordinates may move the body in the same way at the start."""
+        S = self.columns(self._start)
+        left, values, _ = np.linalg.svd(S)
+        if values[-1] > _SINGULAR * values[0]:
             return
-        direction = np.linalg.svd(S.T)[2][-1]
-        involved = [repr(c) for c, x in zip(self.coordinates, direction, strict=True) if abs(x) > 1e-6]
+        involved = [repr(c) for c, x in zip(self.coordinates, left[:, -1], strict=False) if abs(x) > 1e-6]
         how = f"moving {involved[0]} does nothing" if len(involved) == 1 else f"{' and '.join(involved)} move the body in the same way"
         raise MechanismError(
-            f"joint {self.name!r} is singular {when} {_at(q)}: {how} (singular values {values[0]:.2g} to {values[-1]:.2g}); "
-            "give another start=, or write the pose with independent coordinates"
+            f"joint {self.name!r} is singular at its start {_at(self._start)}: {how} (singular values {values[0]:.2g} to "
+            f"{values[-1]:.2g}); give another start=, or write the pose with independent coordinates"
         )
 
 
 def _at(q: NDArray[np.float64]) -> str:
     return "q = (" + ", ".join(f"{x:.4g}" for x in q) + ")"
-
-
-def _wants_parameters(pose: Callable[..., Any]) -> bool:
-    """Does the pose function take (q, sp, p) rather than (q, sp)?"""
-    try:
-        inspect.signature(pose).bind(None, None, None)
-    except TypeError:
-        return False
-    except ValueError:  # a function without a signature
-        return False
-    return True

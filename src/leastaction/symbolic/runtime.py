@@ -10,7 +10,7 @@ from ..lie.trig import half_sincos, sincos
 __all__ = ["compiled_joint", "half_sincos", "quaternion_of_difference", "sign", "sincos"]
 
 # what a kernel can ask of a generated joint
-POSE, PLACE, DISPLACEMENT, BIAS = range(4)
+POSE, PLACE, DISPLACEMENT, BIAS, COORDINATES = range(5)
 
 _POINTER = types.CPointer(types.float64)
 # what, parameters, coordinates, increments or rates, fraction of the step, results, columns

@@ -41,7 +41,7 @@ class Transform:
         return result
 
 
-def as_transform(value: Any) -> Transform:
+def as_transform(value: Any, where: str = "") -> Transform:
     """A Transform, or a 4x4 matrix read as one."""
     if isinstance(value, Transform):
         return value
@@ -51,9 +51,9 @@ def as_transform(value: Any) -> Transform:
         matrix = None
     if matrix is None or matrix.shape != (4, 4):
         got = type(value).__name__ + ("" if matrix is None else f" of shape {matrix.shape}")
-        raise MechanismError(f"a pose is made of transforms such as sp.rot_z(angle) @ sp.move(x, y, z), or is a 4x4 matrix; got {got}")
+        raise MechanismError(f"{where}a pose is a product such as sp.rot_z(angle) @ sp.move(x, y, z), or a 4x4 matrix; got {got}")
     if list(matrix.row(3)) != [0, 0, 0, 1]:
-        raise MechanismError(f"the last row of a pose is (0, 0, 0, 1); got {tuple(matrix.row(3))}")
+        raise MechanismError(f"{where}the last row of a pose is (0, 0, 0, 1); got {tuple(matrix.row(3))}")
     return Transform((matrix[:3, :3], matrix[:3, 3]))
 
 

@@ -47,7 +47,7 @@ class JointAlone:
 
     def random_coordinates(self, rng: np.random.Generator) -> Array:
         q = rng.normal(size=self.nq)
-        if self.nq > self.nv:
+        if self.joint.has_quaternion:
             q[-4:] /= np.linalg.norm(q[-4:])
         return q
 

@@ -66,7 +66,7 @@ def random_pose(rng: np.random.Generator) -> Pose:
 
 def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
     q = rng.normal(size=joint.nq)
-    if joint.nq > joint.nv:  # the last four are a unit quaternion
+    if joint.has_quaternion:
         q[-4:] /= np.linalg.norm(q[-4:])
     return q
 
