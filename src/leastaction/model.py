@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, numbers
 from .errors import StateError
-from .joints import Revolute
+from .joints import Revolute, SymbolicJoint
 from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body
 from .pose import Pose
@@ -51,6 +51,10 @@ class Model:
     def coordinate_names(self) -> list[str]:
         """One name per entry of q, for plots and messages."""
         return [_entry_name(b, c) for b in self.bodies for c in b.joint.coordinates]
+
+    @property
+    def has_symbolic_joints(self) -> bool:
+        return any(isinstance(b.joint, SymbolicJoint) for b in self.bodies)
 
     def q_slice(self, joint_name: str) -> slice:
         """Where the coordinates of a joint stand in q."""

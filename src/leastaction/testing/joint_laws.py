@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..examples import random_joint
-from ..joints import Joint
+from ..joints import Joint, SymbolicJoint
 from ..joints.dispatch import PARAMETERS
 from ..kernels import probe
 from . import matrices as mat
@@ -148,11 +148,14 @@ def _check_description(joint: Joint) -> None:
     frame = joint.frame()
     _demand(frame.T @ frame, np.eye(3), _ROUNDING, joint, "orthonormality of frame()")
     assert np.linalg.det(frame) > 0, f"{joint!r}: frame() is left-handed"
-    assert len(joint.parameters()) <= PARAMETERS, f"{joint!r}: more than {PARAMETERS} parameters"
+    assert isinstance(joint, SymbolicJoint) or len(joint.parameters()) <= PARAMETERS, f"{joint!r}: more than {PARAMETERS} parameters"
 
 
 def _law_pose(a: JointAlone, q, d, v, rng) -> None:
-    _demand(a.pose(a.joint.neutral()), np.eye(4), _ROUNDING, a.joint, "pose at neutral() (the identity)")
+    if isinstance(a.joint, SymbolicJoint):  # its zero position is the user's
+        _demand(a.pose(q), a.joint.reference_pose(q), _ROUNDING, a.joint, "compiled pose against the expression")
+    else:
+        _demand(a.pose(a.joint.neutral()), np.eye(4), _ROUNDING, a.joint, "pose at neutral() (the identity)")
     for f in (0.0, 0.5, 1.0):
         R = a.pose(q, d, f)[:3, :3]
         _demand(R.T @ R, np.eye(3), _ROUNDING, a.joint, f"orthonormality of pose at f = {f}")
