@@ -13,6 +13,7 @@ import sympy
 from numpy.typing import NDArray
 
 from ..errors import MechanismError
+from .graph import Graph
 from .joint_module import Chart, joint_module, pose_symbols, source
 from .transform import Parameters, as_transform, words
 
@@ -45,6 +46,7 @@ class Description:
     def _read(self, pose: Callable[..., Any], inverse: Callable[..., Any] | None) -> Chart:
         transform = as_transform(self._call(pose, "pose", tuple(self.q)), f"joint {self.name!r}: ")
         self._check_symbols({s for factor in transform.factors for part in factor for s in part.free_symbols}, "pose", set(self.q))
+        self._check_functions([e for factor in transform.factors for part in factor for e in part])
         if inverse is None:
             return Chart(transform)
         rotation, position = pose_symbols()
@@ -52,6 +54,7 @@ class Description:
         if len(values) != len(self.q):
             raise MechanismError(f"joint {self.name!r}: inverse gives {len(values)} coordinates; it needs {len(self.q)}")
         self._check_symbols({s for e in values for s in e.free_symbols}, "inverse", {*rotation, *position})
+        self._check_functions(values)
         return Chart(transform, values)
 
     def _call(self, function: Callable[..., Any], what: str, *arguments: Any) -> Any:
@@ -78,6 +81,14 @@ class Description:
                 f"joint {self.name!r}: its {what} depends on {', '.join(unknown)}, which is neither one of its arguments nor a parameter; "
                 "give it in parameters={...} and use it as p.name"
             )
+
+    def _check_functions(self, expressions: Sequence[sympy.Expr]) -> None:
+        try:
+            graph = Graph()
+            for e in expressions:
+                graph.of(e)
+        except MechanismError as error:
+            raise MechanismError(f"joint {self.name!r}: {error}") from None
 
     @cached_property
     def module(self) -> ModuleType:
