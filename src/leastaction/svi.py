@@ -81,7 +81,8 @@ def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
         if isinstance(body.joint, (Spherical, Free, SymbolicJoint)):
             raise MechanismError(
                 f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's residual needs joints that are "
-                'rotations and translations by one coordinate each; use residual="drnea", or replace it by Universal, Revolute and Prismatic joints'
+                'rotations and translations by one coordinate each; use residual="drnea", or replace it by Universal, Revolute and '
+                "Prismatic joints"
             )
     if tree.has_dampers or len(tree.wrench_on) or len(tree.custom):
         raise MechanismError(

@@ -66,7 +66,7 @@ class PoseGraph:
 
     def column(self, j: int) -> Vector:
         """S_j as (angular, linear)."""
-        seeds, known = {self.q[j]: self.graph.one}, {}
+        seeds, known = {self.q[j]: self.graph.one}, _nothing()
         columns, p = self._moved(lambda n: self.graph.tangent(n, seeds, known))
         return self._spin(columns) + self._into_body(p)
 
@@ -84,7 +84,7 @@ class PoseGraph:
     def displacement(self, increments: list[str]) -> Block:
         """E0 to E8 = R' (R(q + d) - R(q)) row by row; out[4:] the translation."""
         g = self.graph
-        seeds, known = dict(zip(self.q, map(g.input, increments), strict=True)), {}
+        seeds, known = dict(zip(self.q, map(g.input, increments), strict=True)), _nothing()
         columns, p = self._moved(lambda n: g.difference(n, seeds, known))
         E = [self._into_body(column) for column in columns]
         block = Block(g)
@@ -96,8 +96,7 @@ class PoseGraph:
         """Second derivative along the rates: R' R'' = [dw/dt] + [w]^2, and R' p'' - w x v."""
         g = self.graph
         seeds = dict(zip(self.q, map(g.input, rates), strict=True))
-        first: dict[Node, Node] = {}
-        second: dict[Node, Node] = {}
+        first, second = _nothing(), _nothing()
         columns, p = self._moved(lambda n: g.tangent(n, seeds, first))
         w, v = self._spin(columns), self._into_body(p)
         columns = [[g.tangent(n, seeds, second) for n in column] for column in columns]
@@ -109,3 +108,8 @@ class PoseGraph:
         block.write("out[{}]", 0, [g.sub(a, b) for a, b in zip(turn, square, strict=True)])
         block.write("out[{}]", 3, [g.sub(a, b) for a, b in zip(move, cross, strict=True)])
         return block
+
+
+def _nothing() -> dict[Node, Node]:
+    """What is known at first."""
+    return {}

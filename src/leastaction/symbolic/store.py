@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -54,7 +55,7 @@ def key(*parts: str) -> str:
     return digest.hexdigest()[:20]
 
 
-def load(name: str, make) -> ModuleType:
+def load(name: str, make: Callable[[], str]) -> ModuleType:
     """The generated module `name`; `make()` gives its source if it is not on disk yet."""
     full = f"leastaction_generated_{name}"
     if full in sys.modules:
@@ -66,6 +67,7 @@ def load(name: str, make) -> ModuleType:
             file.write(make())
         os.replace(temporary, path)  # whole or not at all, whoever else is writing it
     spec = importlib.util.spec_from_file_location(full, path)
+    assert spec is not None and spec.loader is not None  # it is a .py file
     module = importlib.util.module_from_spec(spec)
     sys.modules[full] = module  # before it runs: Numba looks up the module of what it caches
     spec.loader.exec_module(module)
