@@ -1,0 +1,134 @@
+"""Surfaces: what a contact needs to know of a shape is its contact frame at (u, v)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..checks import number, numbers
+from ..errors import MechanismError
+from .bezier import bernstein
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A surface by its contact frame: origin in the point, x along growing u, z along the normal, which leads out of the body.
+
+    frame       function (u, v, sp, p) -> transform in the words of `SymbolicJoint`
+    parameters  numbers or arrays the frame reads as p.name
+    start       (u, v) a joint starts at unless told otherwise
+    """
+
+    name: str
+    frame: Callable[..., Any]
+    parameters: Mapping[str, ArrayLike] = field(default_factory=dict)
+    start: tuple[float, float] = (0.0, 0.0)
+
+    def inside(self) -> Surface:
+        """The same surface touched from its other side, such as the inner wall of a bowl."""
+        outer = self.frame
+        return replace(self, name=f"inside of {self.name}", frame=lambda u, v, sp, p: outer(u, v, sp, p) @ flip(sp))
+
+
+def flip(sp: Any) -> Any:
+    """Half a turn about x: two surfaces touch with opposite normals."""
+    return sp.frame((1, 0, 0), (0, -1, 0), (0, 0, -1))
+
+
+def surface(
+    name: str,
+    point: Callable[..., Any],
+    *,
+    parameters: Mapping[str, ArrayLike] | None = None,
+    start: tuple[float, float] = (0.0, 0.0),
+) -> Surface:
+    """A surface of your own.
+
+    point  function (u, v, sp, p) -> (x, y, z), metres.  The frame follows from it: x = dp/du made a unit vector, z the normal
+           dp/du x dp/dv; if that leads into the body, use `.inside()`
+
+    Singular where dp/du and dp/dv are parallel or one of them vanishes: start elsewhere.
+
+    >>> saddle = surface("saddle", lambda u, v, sp, p: (u, v, p.bend * u * v), parameters={"bend": 0.5})
+    """
+
+    def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
+        # derivatives need symbols, u and v may be expressions
+        s, t = sp.Symbol("surface_u", real=True), sp.Symbol("surface_v", real=True)
+        at = sp.Matrix(list(point(s, t, sp, p)))
+        x = unit(at.diff(s), sp)
+        z = unit(at.diff(s).cross(at.diff(t)), sp)
+        return sp.frame(*(axis.xreplace({s: u, t: v}) for axis in (x, z.cross(x), z, at)))
+
+    return Surface(name, frame, dict(parameters or {}), start)
+
+
+def unit(vector: Any, sp: Any) -> Any:
+    return vector / sp.sqrt(vector.dot(vector))
+
+
+def sphere(radius: float) -> Surface:
+    """u = longitude, v = latitude; singular at the poles v = +-90 deg, on the z axis."""
+
+    def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
+        return sp.rot_z(u) @ sp.rot_y(-v) @ _touching(p.radius, sp)
+
+    return Surface("sphere", frame, {"radius": positive(radius, "sphere radius")})
+
+
+def torus(radius: float, tube: float) -> Surface:
+    """Axis z; u runs around the axis at `radius`, v around the tube: 0 is the outermost circle, 180 deg the innermost."""
+    radius, tube = positive(radius, "torus radius"), positive(tube, "torus tube")
+    if tube >= radius:
+        raise MechanismError(f"torus: tube = {tube:g} m closes the hole of a ring of radius = {radius:g} m; it needs tube < radius")
+
+    def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
+        return sp.rot_z(u) @ sp.move(p.radius, 0, 0) @ sp.rot_y(-v) @ _touching(p.tube, sp)
+
+    return Surface("torus", frame, {"radius": radius, "tube": tube})
+
+
+def _touching(distance: Any, sp: Any) -> Any:
+    """Contact frame at (distance, 0, 0) with normal x, u towards y and v towards z."""
+    return sp.frame((0, 1, 0), (0, 0, 1), (1, 0, 0), origin=(distance, 0, 0))
+
+
+def ellipsoid(a: float, b: float, c: float) -> Surface:
+    """Half axes along x, y, z; p = (a cos v cos u, b cos v sin u, c sin v), singular at the poles v = +-90 deg.
+
+    The tangent along u is written without its factor cos v, so the frame itself is smooth through the poles.
+    """
+
+    def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
+        cu, su, cv, sv = sp.cos(u), sp.sin(u), sp.cos(v), sp.sin(v)
+        x = unit(sp.Matrix([-p.a * su, p.b * cu, 0]), sp)
+        z = unit(sp.Matrix([p.b * p.c * cv * cu, p.a * p.c * cv * su, p.a * p.b * sv]), sp)
+        return sp.frame(x, z.cross(x), z, origin=(p.a * cv * cu, p.b * cv * su, p.c * sv))
+
+    return Surface("ellipsoid", frame, {key: positive(x, f"ellipsoid {key}") for key, x in (("a", a), ("b", b), ("c", c))})
+
+
+def bezier_surface(control_points: ArrayLike, start: tuple[float, float] = (0.5, 0.5)) -> Surface:
+    """A Bezier surface over 0 <= u, v <= 1 with control points (m, n, 3), metres; the paper's has 5 x 5.
+
+    The points are a parameter: `joint.with_parameters(control_points=...)` needs no new code.
+    """
+    points = numbers(control_points, "bezier_surface: control_points", MechanismError)
+    if points.ndim != 3 or points.shape[2] != 3 or min(points.shape[:2]) < 2:
+        raise MechanismError(f"bezier_surface: control_points have shape {points.shape}; they need (m, n, 3) with m, n >= 2, such as (5, 5, 3)")
+
+    def point(u: Any, v: Any, sp: Any, p: Any) -> Any:
+        rows = [bernstein(row, v, sp) for row in p.control_points]
+        return bernstein(rows, u, sp)
+
+    return surface("Bezier surface", point, parameters={"control_points": points}, start=start)
+
+
+def positive(value: float, what: str) -> float:
+    result = number(value, what, MechanismError)
+    if result <= 0.0:
+        raise MechanismError(f"{what} = {value!r} m; it needs a length > 0")
+    return result
