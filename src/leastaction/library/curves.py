@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..checks import numbers
 from ..errors import MechanismError
-from .bezier import bernstein
-from .surfaces import unit
+from .bezier import blend, slopes, weights
 
 
 @dataclass(frozen=True)
@@ -46,18 +45,23 @@ def curve(
 
     >>> helix = curve("helix", lambda s, sp, p: (sp.cos(s), sp.sin(s), p.rise * s), parameters={"rise": 0.2})
     """
-    direction = numbers(up, f"curve {name!r}: up", MechanismError, (3,))
-    if not np.any(direction):
-        raise MechanismError(f"curve {name!r}: up = {up!r} has no direction; give one such as (0, 0, 1)")
+    direction = _direction(up, f"curve {name!r}: up")
 
     def frame(s: Any, sp: Any, p: Any) -> Any:
         t = sp.Symbol("curve_s", real=True)  # derivatives need a symbol, s may be an expression
         at = sp.Matrix(list(point(t, sp, p)))
-        z = unit(at.diff(t), sp)
-        y = unit(z.cross(sp.Matrix([sp.nsimplify(e) for e in direction])), sp)
-        return sp.frame(*(axis.xreplace({t: s}) for axis in (y.cross(z), y, z, at)))
+        return tangent_frame(at.xreplace({t: s}), at.diff(t).xreplace({t: s}), direction, sp)
 
     return Curve(name, frame, dict(parameters or {}), start)
+
+
+def tangent_frame(point: Any, tangent: Any, up: Any, sp: Any) -> Any:
+    """Orthonormal frame in the point: z along the tangent, y across tangent and up, x = y x z with the double cross product written out."""
+    up = sp.Matrix([sp.Integer(int(e)) if e == int(e) else sp.Float(e) for e in up])
+    side = tangent.cross(up)
+    length, width = sp.sqrt(tangent.dot(tangent)), sp.sqrt(side.dot(side))
+    x = (length * up - (tangent.dot(up) / length) * tangent) / width
+    return sp.frame(x, side / width, tangent / length, point)
 
 
 def bezier_curve(control_points: ArrayLike, start: float = 0.5, up: ArrayLike = (0.0, 0.0, 1.0)) -> Curve:
@@ -68,6 +72,16 @@ def bezier_curve(control_points: ArrayLike, start: float = 0.5, up: ArrayLike = 
     points = numbers(control_points, "bezier_curve: control_points", MechanismError)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
         raise MechanismError(f"bezier_curve: control_points have shape {points.shape}; they need (n, 3) with n >= 2, such as (7, 3)")
-    return curve(
-        "Bezier curve", lambda s, sp, p: bernstein(p.control_points, s, sp), parameters={"control_points": points}, start=start, up=up
-    )
+    direction, n = _direction(up, "bezier_curve: up"), len(points) - 1
+
+    def frame(s: Any, sp: Any, p: Any) -> Any:
+        return tangent_frame(blend(weights(n, s), p.control_points, sp), blend(slopes(n, s), p.control_points, sp), direction, sp)
+
+    return Curve("Bezier curve", frame, {"control_points": points}, start)
+
+
+def _direction(up: ArrayLike, what: str) -> NDArray[np.float64]:
+    direction = numbers(up, what, MechanismError, (3,))
+    if not np.any(direction):
+        raise MechanismError(f"{what} = {up!r} has no direction; give one such as (0, 0, 1)")
+    return direction

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import number, numbers
 from ..errors import MechanismError
-from .bezier import bernstein
+from .bezier import blend, slopes, weights
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,17 @@ def surface(
         # derivatives need symbols, u and v may be expressions
         s, t = sp.Symbol("surface_u", real=True), sp.Symbol("surface_v", real=True)
         at = sp.Matrix(list(point(s, t, sp, p)))
-        x = unit(at.diff(s), sp)
-        z = unit(at.diff(s).cross(at.diff(t)), sp)
-        return sp.frame(*(axis.xreplace({s: u, t: v}) for axis in (x, z.cross(x), z, at)))
+        return contact_frame(*(part.xreplace({s: u, t: v}) for part in (at, at.diff(s), at.diff(t))), sp)
 
     return Surface(name, frame, dict(parameters or {}), start)
+
+
+def contact_frame(point: Any, along_u: Any, along_v: Any, sp: Any) -> Any:
+    """Orthonormal frame in the point: x along u, z = normal, y = z x x with the double cross product written out."""
+    normal = along_u.cross(along_v)
+    length, area = sp.sqrt(along_u.dot(along_u)), sp.sqrt(normal.dot(normal))
+    y = (length * along_v - (along_u.dot(along_v) / length) * along_u) / area
+    return sp.frame(along_u / length, y, normal / area, point)
 
 
 def unit(vector: Any, sp: Any) -> Any:
@@ -120,11 +126,15 @@ def bezier_surface(control_points: ArrayLike, start: tuple[float, float] = (0.5,
     if points.ndim != 3 or points.shape[2] != 3 or min(points.shape[:2]) < 2:
         raise MechanismError(f"bezier_surface: control_points have shape {points.shape}; they need (m, n, 3) with m, n >= 2, such as (5, 5, 3)")
 
-    def point(u: Any, v: Any, sp: Any, p: Any) -> Any:
-        rows = [bernstein(row, v, sp) for row in p.control_points]
-        return bernstein(rows, u, sp)
+    m, n = points.shape[0] - 1, points.shape[1] - 1
 
-    return surface("Bezier surface", point, parameters={"control_points": points}, start=start)
+    def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
+        rows = [blend(weights(n, v), row, sp) for row in p.control_points]
+        rows_along_v = [blend(slopes(n, v), row, sp) for row in p.control_points]
+        at, along_u, along_v = blend(weights(m, u), rows, sp), blend(slopes(m, u), rows, sp), blend(weights(m, u), rows_along_v, sp)
+        return contact_frame(at, along_u, along_v, sp)
+
+    return Surface("Bezier surface", frame, {"control_points": points}, start)
 
 
 def positive(value: float, what: str) -> float:
