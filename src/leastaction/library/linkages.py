@@ -15,15 +15,17 @@ from .surfaces import positive
 
 
 def four_bar_knee(
-    femur: ArrayLike = ((-0.012, 0.017), (0.006, 0.011)), tibia: ArrayLike = ((0.013, -0.018), (-0.019, -0.024)), start: float = 0.0
+    femur: ArrayLike = ((0.008, 0.012), (-0.004, 0.006)), tibia: ArrayLike = ((-0.013, -0.018), (0.014, -0.020)), start: float = 0.0
 ) -> SymbolicJoint:
     """The shank on the thigh, held by two bars (the cruciate ligaments) that cross: its axis wanders as the knee bends.
 
-    femur  ((x, y), (x, y)) where the first and the second bar end on the thigh, metres, in the frame of the joint's placement
+    femur  ((x, y), (x, y)) where the first and the second bar end on the thigh, metres, in the frame of the joint's placement;
+           with y up and x to the back positive angles flex the knee
     tibia  where they end on the shank, in the body frame, which coincides with the placement at q = 0
 
     The coordinate is the angle (rad) of the shank about z.  Each bar's end runs on a circle, so for a given angle the origin of the shank lies
-    on two circles; it is their intersection that leads through q = 0.  The joint ends, with a singularity, where the circles touch.
+    on two circles; it is their intersection that leads through q = 0.  If there are angles at which the circles do not meet, the joint ends
+    there, with a singularity; the default bars (37 and 32 mm) reach every angle.
     """
     shape = "femur and tibia need two points (x, y) each"
     thigh, shank = (numbers(x, f"four_bar_knee: {what} ({shape})", MechanismError, (2, 2)) for what, x in (("femur", femur), ("tibia", tibia)))
