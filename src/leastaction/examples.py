@@ -217,12 +217,14 @@ def knee_leg() -> Mechanism:
     return mech
 
 
-def windmill() -> Mechanism:
+def windmill(stiffness: float = 30.0) -> Mechanism:
     """A hub on a horizontal axis with six blades of three bodies each: 1 + 18 x 4 degrees of freedom.  After Si and Guenter 2010, figure 2
 
     The paper gives the kinds of contact and the number of coordinates only; which touches which is our choice.  Arms of the hub end in spheres.
     On every second one hang two spheres and an ellipsoid (sphere-sphere twice, sphere-ellipsoid), on the others two interlocked tori and an
-    ellipsoid (sphere-torus, torus-torus, torus-ellipsoid).  At the start all blades point outwards.
+    ellipsoid (sphere-torus, torus-torus, torus-ellipsoid).  At the start all blades point outwards; springs of `stiffness` (N m / rad) in all
+    contacts bring them back there.  Without them (0) the bodies whirl about each other freely, and over the poles of spheres and ellipsoids,
+    where the coordinates are singular.
     """
     ball, ring, egg = library.sphere(0.25), library.torus(0.5, 0.12), library.ellipsoid(0.3, 0.2, 0.15)
     masses = {"ball": 1.0, "ring": 0.8, "egg": 0.7}
@@ -249,6 +251,8 @@ def windmill() -> Mechanism:
             name = f"{shape}{k + 1}{'abc'[i]}"
             mech.add_body(name, parent, joint, None if i else tip, mass=masses[shape], inertia=inertias[shape])
             parent = name
+            if stiffness:
+                mech.add_force(Spring(name, stiffness, rest=joint.neutral()))
     return mech
 
 
