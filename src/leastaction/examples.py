@@ -204,14 +204,15 @@ def board_on_surface() -> Mechanism:
 
 
 def knee_leg() -> Mechanism:
-    """Hip, knee and ankle of a leg that hangs along -z and swings in the x-z plane; the knee is a four-bar linkage held by a weak spring."""
+    """A leg that hangs along -z and swings in the x-z plane; its knee is a four-bar linkage, held by a weak spring like the ankle."""
     mech = Mechanism(name="leg with a four-bar knee")
     mech.add_body("thigh", joint=Revolute(axis=(0, 1, 0)), mass=7.0, com=(0, 0, -0.2), inertia=(0.1, 0.1, 0.02))
     # the knee bends in its x-y plane: x to the back, y up, z along the hip's axis
     sagittal = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     mech.add_body("shank", "thigh", library.four_bar_knee(), Pose((0, 0, -0.42), rotation=sagittal),
                   mass=3.5, com=(0, -0.2, 0), inertia=(0.05, 0.005, 0.05))  # fmt: skip
-    mech.add_body("foot", "shank", Revolute(axis=(0, 0, 1)), Pose((0, -0.42, 0)), mass=1.0, com=(-0.06, -0.03, 0), inertia=(0.001, 0.004, 0.004))
+    mech.add_body("foot", "shank", Revolute(axis=(0, 0, 1)), Pose((0, -0.42, 0)),
+                  mass=1.0, com=(-0.06, -0.03, 0), inertia=(0.001, 0.004, 0.004))  # fmt: skip
     mech.add_force(Spring("shank", 10.0, rest=0.2))
     mech.add_force(Spring("foot", 5.0))
     return mech
@@ -220,18 +221,18 @@ def knee_leg() -> Mechanism:
 def windmill(stiffness: float = 30.0) -> Mechanism:
     """A hub on a horizontal axis with six blades of three bodies each: 1 + 18 x 4 degrees of freedom.  After Si and Guenter 2010, figure 2
 
-    The paper gives the kinds of contact and the number of coordinates only; which touches which is our choice.  Arms of the hub end in spheres.
-    On every second one hang two spheres and an ellipsoid (sphere-sphere twice, sphere-ellipsoid), on the others two interlocked tori and an
-    ellipsoid (sphere-torus, torus-torus, torus-ellipsoid).  At the start all blades point outwards; springs of `stiffness` (N m / rad) in all
-    contacts bring them back there.  Without them (0) the bodies whirl about each other freely, and over the poles of spheres and ellipsoids,
-    where the coordinates are singular.
+    The paper gives the kinds of contact and the number of coordinates only; which touches which is our choice.  The arms of the hub end in
+    spheres.  On every second one hang two spheres and an ellipsoid (sphere-sphere twice, sphere-ellipsoid), on the others two interlocked
+    tori and an ellipsoid (sphere-torus, torus-torus, torus-ellipsoid).  At the start all blades point outwards; springs of `stiffness`
+    (N m / rad) in all contacts bring them back there.  Without them (0) the bodies whirl about each other at hundreds of rad/s, which
+    needs steps far below 1 ms.
     """
     ball, ring, egg = library.sphere(0.25), library.torus(0.5, 0.12), library.ellipsoid(0.3, 0.2, 0.15)
     masses = {"ball": 1.0, "ring": 0.8, "egg": 0.7}
     inertias = {"ball": _ellipsoid_inertia(1.0, 0.25, 0.25, 0.25), "ring": _torus_inertia(0.8, 0.5, 0.12),
                 "egg": _ellipsoid_inertia(0.7, 0.3, 0.2, 0.15)}  # fmt: skip
-    # Angles at which bodies touch: a body's 0 looks inwards, half a turn further is its outer end.  With spin 0 its axis is parallel to that of
-    # the body before, with a quarter turn it is at right angles.  So all poles stay away from the plane of the mill.
+    # Angles at which bodies touch: a body's 0 looks inwards, half a turn further is its outer end.  With spin 0 its axis is parallel to
+    # that of the body before, with a quarter turn it is at right angles.  So the poles stay away from the contacts.
     far = np.pi
     blades: list[list[tuple[str, SymbolicJoint]]] = [
         [("ball", library.surface_surface(ball, ball, spin=0.0)),

@@ -27,6 +27,8 @@ def surface_surface(first: Surface, second: Surface, *, spin: float | None = pi 
             coordinates (u1, v1, u2, v2).  None lets the bodies turn about the normal: (u1, v1, u2, v2, spin)
     start   coordinates to start from; those of the surfaces, and a spin of 90 deg, if not given
 
+    Singular where both surfaces are at a pole, or where they fit so closely that their relative curvature in some direction is zero, such as
+    a torus around a sphere of the size of its hole; with free spin already where one of them is at a pole.
     The surfaces' parameters get a 1 or a 2 behind their names: `joint.with_parameters(radius1=0.2)`.
     """
     _check(first, Surface, "surface_surface: first", "torus(1.0, 0.3)")
@@ -69,7 +71,7 @@ def surface_point(
 def curve_point(curve: Curve, *, spin: float | None = 0.0, carrier: str = "parent", start: ArrayLike | None = None) -> SymbolicJoint:
     """A bead on a wire: the body's origin runs along the curve, its z axis along the tangent.
 
-    carrier  "parent": the curve is fixed to the parent; "child": it is fixed to the body and runs through the origin of the joint's placement
+    carrier  "parent": the curve is fixed to the parent; "child": it is fixed to the body and runs through the placement's origin
     spin     angle about the tangent (rad); a number keeps it, with the coordinate s; None makes it a second coordinate
     start    coordinates to start from
     """

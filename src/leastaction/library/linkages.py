@@ -23,12 +23,11 @@ def four_bar_knee(
            with y up and x to the back positive angles flex the knee
     tibia  where they end on the shank, in the body frame, which coincides with the placement at q = 0
 
-    The coordinate is the angle (rad) of the shank about z.  Each bar's end runs on a circle, so for a given angle the origin of the shank lies
-    on two circles; it is their intersection that leads through q = 0.  If there are angles at which the circles do not meet, the joint ends
-    there, with a singularity; the default bars (37 and 32 mm) reach every angle.
+    The coordinate is the angle (rad) of the shank about z.  Each bar's end runs on a circle, so for a given angle the origin of the shank
+    lies on two circles; it is their intersection that leads through q = 0.  If there are angles at which the circles do not meet, the
+    joint ends there, with a singularity; the default bars (37 and 32 mm) reach every angle.
     """
-    shape = "femur and tibia need two points (x, y) each"
-    thigh, shank = (numbers(x, f"four_bar_knee: {what} ({shape})", MechanismError, (2, 2)) for what, x in (("femur", femur), ("tibia", tibia)))
+    thigh, shank = (numbers(x, f"four_bar_knee: {what}", MechanismError, (2, 2)) for what, x in (("femur", femur), ("tibia", tibia)))
 
     def pose(q: Any, sp: Any, p: Any) -> Any:
         (a, b), (c, d) = ([sp.Matrix(list(point)) for point in pair] for pair in (p.femur, p.tibia))
@@ -86,4 +85,5 @@ def planet_gear(fixed: float, planet: float, inside: bool = False) -> SymbolicJo
         return sp.rot_z(q[0]) @ sp.move(p.fixed + p.planet, 0, 0) @ sp.rot_z(q[0] * p.fixed / p.planet)
 
     # inside the ring the planet turns the other way: as if its radius were negative
-    return SymbolicJoint("planet gear", pose, 1, parameters={"fixed": fixed, "planet": -planet if inside else planet}, coordinates=["angle"])
+    signed = -planet if inside else planet
+    return SymbolicJoint("planet gear", pose, 1, parameters={"fixed": fixed, "planet": signed}, coordinates=["angle"])

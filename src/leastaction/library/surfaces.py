@@ -77,7 +77,7 @@ def unit(vector: Any, sp: Any) -> Any:
 
 
 def sphere(radius: float) -> Surface:
-    """u = longitude, v = latitude; singular at the poles v = +-90 deg, on the z axis."""
+    """u = longitude, v = latitude; at the poles v = +-90 deg, on the z axis, u only turns about the normal."""
 
     def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
         return sp.rot_z(u) @ sp.rot_y(-v) @ _touching(p.radius, sp)
@@ -103,9 +103,9 @@ def _touching(distance: Any, sp: Any) -> Any:
 
 
 def ellipsoid(a: float, b: float, c: float) -> Surface:
-    """Half axes along x, y, z; p = (a cos v cos u, b cos v sin u, c sin v), singular at the poles v = +-90 deg.
+    """Half axes along x, y, z; p = (a cos v cos u, b cos v sin u, c sin v); at the poles u only turns about the normal.
 
-    The tangent along u is written without its factor cos v, so the frame itself is smooth through the poles.
+    The tangent along u is written without its factor cos v, so the frame is smooth through the poles.
     """
 
     def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
@@ -124,7 +124,7 @@ def bezier_surface(control_points: ArrayLike, start: tuple[float, float] = (0.5,
     """
     points = numbers(control_points, "bezier_surface: control_points", MechanismError)
     if points.ndim != 3 or points.shape[2] != 3 or min(points.shape[:2]) < 2:
-        raise MechanismError(f"bezier_surface: control_points have shape {points.shape}; they need (m, n, 3) with m, n >= 2, such as (5, 5, 3)")
+        raise MechanismError(f"bezier_surface: control_points have shape {points.shape}; they need (m, n, 3), m and n >= 2: (5, 5, 3)")
 
     m, n = points.shape[0] - 1, points.shape[1] - 1
 
