@@ -27,8 +27,9 @@ def surface_surface(first: Surface, second: Surface, *, spin: float | None = pi 
             coordinates (u1, v1, u2, v2).  None lets the bodies turn about the normal: (u1, v1, u2, v2, spin)
     start   coordinates to start from; those of the surfaces, and a spin of 90 deg, if not given
 
-    Singular where both surfaces are at a pole, or where they fit so closely that their relative curvature in some direction is zero, such as
-    a torus around a sphere of the size of its hole; with free spin already where one of them is at a pole.
+    Singular where both surfaces are at a pole, or where they fit so closely that their relative curvature in some direction is zero,
+    such as a torus around a sphere of the size of its hole; with free spin already where one of them is at a pole.
+
     The surfaces' parameters get a 1 or a 2 behind their names: `joint.with_parameters(radius1=0.2)`.
     """
     _check(first, Surface, "surface_surface: first", "torus(1.0, 0.3)")

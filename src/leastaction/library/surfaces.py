@@ -59,7 +59,8 @@ def surface(
         # derivatives need symbols, u and v may be expressions
         s, t = sp.Symbol("surface_u", real=True), sp.Symbol("surface_v", real=True)
         at = sp.Matrix(list(point(s, t, sp, p)))
-        return contact_frame(*(part.xreplace({s: u, t: v}) for part in (at, at.diff(s), at.diff(t))), sp)
+        here, along_u, along_v = (part.xreplace({s: u, t: v}) for part in (at, at.diff(s), at.diff(t)))
+        return contact_frame(here, along_u, along_v, sp)
 
     return Surface(name, frame, dict(parameters or {}), start)
 
