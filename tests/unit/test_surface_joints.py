@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -95,23 +96,27 @@ POINTS = {
 }
 
 LINKAGES = {
-    "knee": lib.four_bar_knee(),
-    "cam of waves": lib.barrel_cam(cosine=(0.1,), sine=(0.0, 0.05)),
-    "cam of a function": lib.barrel_cam(lambda a, sp, p: p.height * sp.exp(sp.sin(a)), parameters={"height": 0.1}),
-    "planet outside": lib.planet_gear(0.3, 0.1),
-    "planet inside": lib.planet_gear(0.3, 0.1, inside=True),
+    "knee": lambda: lib.four_bar_knee(),
+    "cam of waves": lambda: lib.barrel_cam(cosine=(0.1,), sine=(0.0, 0.05)),
+    "cam of a function": lambda: lib.barrel_cam(lambda a, sp, p: p.height * sp.exp(sp.sin(a)), parameters={"height": 0.1}),
+    "planet outside": lambda: lib.planet_gear(0.3, 0.1),
+    "planet inside": lambda: lib.planet_gear(0.3, 0.1, inside=True),
 }
 
+
+@cache  # making a joint of a large expression takes a second
 def touching(pair):
     (first, *_), (second, *_), spin = PAIRS[pair]
     return lib.surface_surface(first, second, spin=spin)
 
 
+@cache
 def sliding(shape):
     (surface, *_), spin, carrier = POINTS[shape]
     return lib.surface_point(surface, spin=spin, carrier=carrier)
 
 
+@cache
 def bead():
     """On a gentle wire: the difference quotients of the laws need steps of 1e-3 to be small against its bends."""
     return lib.curve_point(lib.bezier_curve(WIRE * (1.0, 0.3, 0.3)), spin=None)
@@ -121,7 +126,7 @@ JOINTS = (
     {name: lambda name=name: touching(name) for name in PAIRS}
     | {f"point on {name}": lambda name=name: sliding(name) for name in POINTS}
     | {"bead": bead}
-    | {name: lambda name=name: LINKAGES[name] for name in LINKAGES}
+    | LINKAGES
 )
 
 
@@ -211,7 +216,7 @@ def test_knee_bars_keep_their_lengths():
 @pytest.mark.parametrize("side", ["planet outside", "planet inside"])
 def test_planet_rolls(side):
     """The planet's point of contact stands still."""
-    joint = LINKAGES[side]
+    joint = LINKAGES[side]()
     for angle in (0.0, 0.7, 2.0):
         X, S = joint.reference_pose(np.array([angle])), joint.columns(np.array([angle]))[0]
         contact = np.linalg.inv(X) @ [0.3 * np.cos(angle), 0.3 * np.sin(angle), 0.0, 1.0]
@@ -221,8 +226,8 @@ def test_planet_rolls(side):
 
 def test_cam_is_lifted_by_its_track():
     q = np.array([0.8])
-    assert JointAlone(LINKAGES["cam of waves"]).pose(q)[2, 3] == pytest.approx(0.1 * np.cos(0.8) + 0.05 * np.sin(1.6), abs=ROUNDING)
-    assert JointAlone(LINKAGES["cam of a function"]).pose(q)[2, 3] == pytest.approx(0.1 * np.exp(np.sin(0.8)), abs=ROUNDING)
+    assert JointAlone(LINKAGES["cam of waves"]()).pose(q)[2, 3] == pytest.approx(0.1 * np.cos(0.8) + 0.05 * np.sin(1.6), abs=ROUNDING)
+    assert JointAlone(LINKAGES["cam of a function"]()).pose(q)[2, 3] == pytest.approx(0.1 * np.exp(np.sin(0.8)), abs=ROUNDING)
 
 
 # --- laws

@@ -54,9 +54,7 @@ def surface_surface(first: Surface, second: Surface, *, spin: float | None = pi 
     )
 
 
-def surface_point(
-    surface: Surface, *, spin: float | None = 0.0, carrier: str = "parent", start: ArrayLike | None = None
-) -> SymbolicJoint:
+def surface_point(surface: Surface, *, spin: float | None = 0.0, carrier: str = "parent", start: ArrayLike | None = None) -> SymbolicJoint:
     """A point on a surface, with the contact frames aligned: a board that stays tangent to the ground.
 
     carrier  "parent": the surface is fixed to the parent, the body's origin slides on it, the body's z axis is its normal.
