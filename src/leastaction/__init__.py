@@ -7,7 +7,7 @@
 True
 """
 
-from . import analysis, discrete, dynamics, examples, plot
+from . import analysis, discrete, dynamics, examples, library, plot
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, Heun, Integrator, SemiImplicitEuler, Variational
@@ -25,5 +25,5 @@ __all__ = [
     "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Fixed", "Free", "Helical", "Heun", "Integrator",
     "LeastActionError", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute",
     "SemiImplicitEuler", "Simulator", "SingularMassError", "Spherical", "Spring", "State", "StateError", "SymbolicJoint", "Trajectory",
-    "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
+    "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "library", "plot", "simulate",
 ]  # fmt: skip
