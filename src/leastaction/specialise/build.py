@@ -1,0 +1,163 @@
+"""The two programs that are specialised, and their modules."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..generated import generated_module
+from ..kernels import articulated, drnea, evaluate, step, tree_newton, variational
+from ..kernels.layout import Tree, Work
+from ..lie.retractions import NAMES as RETRACTIONS
+from .emit import unit_source
+from .memory import Bodies
+from .plan import Unit, operations, plan
+from .terms import TraceError
+
+MOST_OPERATIONS = 12_000  # in the code of a program: what Numba and LLVM compile in well under a minute
+
+_HEADER = '''"""{what} of one mechanism, constants folded.  Generated; see docs/specialise.md.
+
+Names: i body, p its parent, j its first degree of freedom, k its first coordinate; columns as in leastaction.kernels.layout.
+"""
+
+from math import sqrt
+
+import numpy as np
+from leastaction.joints import dispatch
+from leastaction.kernels.loads import add_wrenches
+from leastaction.lie.jit import entry, inlined, kernel
+from leastaction.lie.retraction_exp import gamma2, gammas, half_angle_ratio
+from leastaction.lie.trig import half_sincos, sincos
+'''
+
+
+class Specialised:
+    """Entry points made for one mechanism; each is generated and compiled when it is first used.
+
+    An entry point is None where the mechanism has so many different bodies that one program for all is better.
+    """
+
+    def __init__(self, tree: Tree, work: Work):
+        self._tree, self._work = tree, work
+        self._made: dict[str, Any] = {}
+
+    @property
+    def forward(self):
+        """As kernels.evaluate.forward."""
+        return self._entry("forward", "Forward dynamics", forward_units(), [evaluate.place, evaluate.acceleration, evaluate.forward])
+
+    def run(self, retraction: str):
+        """As kernels.variational.run with mid = other = None and this retraction."""
+        callers = [
+            step.full_residual, step.begin, step.arrive,
+            variational.choose_factorisation, variational.newton, variational.run,
+        ]  # fmt: skip
+        return self._entry("run", f"Variational step ({retraction})", step_units(RETRACTIONS[retraction]), callers, retraction)
+
+    def _entry(self, name: str, what: str, units: list[Unit], callers: list, variant: str = ""):
+        key = name + variant
+        if key not in self._made:
+            source = program_source(what, units, callers, self._tree, self._work)
+            self._made[key] = source and getattr(generated_module(source, f"{name}_{variant}" if variant else name), name)
+        return self._made[key]
+
+
+def forward_units() -> list[Unit]:
+    return [
+        Unit(
+            "set_node", "m, w, h, kick, arriving, out",
+            lambda tracer, m, w, a: tracer.run(drnea.set_node, m, w, 1.0, 1.0, False, a["out"]), ("out",),
+        ),
+        Unit(
+            "forward_dynamics", "m, w, velocity, tau, scratch, out",
+            lambda tracer, m, w, a: tracer.run(articulated.forward_dynamics, m, w, a["velocity"], a["tau"], a["scratch"], a["out"]),
+            ("velocity", "tau", "out"),
+        ),
+    ]  # fmt: skip
+
+
+def step_units(retraction: int) -> list[Unit]:
+    """In the order in which a simulation first runs them."""
+
+    def set_node(arriving):
+        def run(tracer, m, w, a):
+            tracer.run(drnea.set_node, m, w, tracer.parameter("h"), tracer.parameter("kick"), arriving, a["out"])
+
+        return run
+
+    def linearise(exact):
+        def run(tracer, m, w, a):
+            tracer.run(tree_newton.assemble, m, w, tracer.parameter("h"), retraction, exact)
+            tracer.run(tree_newton.factorise, m, w)
+
+        return run
+
+    return [
+        Unit("set_first_node", "m, w, h, kick, out", set_node(False), ("out",)),
+        Unit(
+            "residual", "m, w, h, retraction",
+            lambda tracer, m, w, a: tracer.run(drnea.residual, m, w, tracer.parameter("h"), retraction),
+        ),
+        Unit("linearise_exactly", "m, w, h", linearise(True)),
+        Unit("linearise_to_first_order", "m, w, h", linearise(False)),
+        Unit("solve", "m, w", lambda tracer, m, w, a: tracer.run(tree_newton.solve, m, w)),
+        Unit("set_next_node", "m, w, h, kick, out", set_node(True), ("out",)),
+    ]  # fmt: skip
+
+
+_STEP_GLUE = '''
+@kernel
+def set_node(m, w, h, kick, arriving, out):
+    if arriving:
+        set_next_node(m, w, h, kick, out)
+    else:
+        set_first_node(m, w, h, kick, out)
+
+
+@kernel
+def assemble(m, w, h, retraction, exact):
+    if exact:
+        linearise_exactly(m, w, h)
+    else:
+        linearise_to_first_order(m, w, h)
+
+
+@inlined
+def factorise(m, w):
+    """Done by `assemble`: what is known about the stiffness of a body is of use there."""
+'''
+
+
+def program_source(what: str, units: list[Unit], callers: list, tree: Tree, work: Work) -> str:
+    """Source of the module with the units of a program and copies of the kernels that call them; "" if not worth it."""
+    for coarse in (False, True):
+        try:
+            planned = plan(units, tree, work, coarse)
+        except TraceError:
+            return ""
+        if operations(planned) <= MOST_OPERATIONS:
+            break
+    else:
+        return ""
+    bodies = Bodies(tree.link)
+    parts = [unit_source(p, bodies) for p in planned]
+    names = {u.name for u in units}
+    if "linearise_exactly" in names:
+        parts.append(_STEP_GLUE.strip("\n"))
+        names |= {"set_node", "assemble", "factorise"}
+    imports, copies = _copied(callers, names)
+    return _HEADER.format(what=what) + "\n".join(imports) + "\n\n\n" + "\n\n\n".join([*parts, *copies]) + "\n"
+
+
+def _copied(callers: list, replaced: set[str]) -> tuple[list[str], list[str]]:
+    """Sources of the callers, and imports of what they use besides each other and the replaced kernels."""
+    functions = [getattr(c, "py_func", c) for c in callers]
+    here = replaced | {f.__name__ for f in functions}
+    imports: dict[str, str] = {}
+    for f in functions:
+        for name in f.__code__.co_names:
+            if name in f.__globals__ and name not in here:
+                imports[name] = f.__module__
+    lines = [f"from {module} import {name}" for name, module in sorted(imports.items(), key=lambda x: (x[1], x[0]))]
+    return lines, [inspect.getsource(f).rstrip() for f in functions]
