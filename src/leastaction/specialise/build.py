@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
 
 from ..generated import generated_module
 from ..kernels import articulated, drnea, evaluate, step, tree_newton, variational
@@ -12,7 +13,6 @@ from ..lie.retractions import NAMES as RETRACTIONS
 from .emit import unit_source
 from .memory import Bodies
 from .plan import Unit, operations, plan
-from .terms import TraceError
 
 MOST_OPERATIONS = 12_000  # in the code of a program: what Numba and LLVM compile in well under a minute
 
@@ -35,32 +35,38 @@ from leastaction.lie.trig import half_sincos, sincos
 class Specialised:
     """Entry points made for one mechanism; each is generated and compiled when it is first used.
 
-    An entry point is None where the mechanism has so many different bodies that one program for all is better.
+    They are None where the mechanism has so many different bodies that one program for all is better.
     """
 
     def __init__(self, tree: Tree, work: Work):
         self._tree, self._work = tree, work
-        self._made: dict[str, Any] = {}
+        self._modules: dict[str, ModuleType | None] = {}
 
     @property
-    def forward(self):
+    def forward(self) -> Callable | None:
         """As kernels.evaluate.forward."""
-        return self._entry("forward", "Forward dynamics", forward_units(), [evaluate.place, evaluate.acceleration, evaluate.forward])
+        return getattr(self.forward_module(), "forward", None)
 
-    def run(self, retraction: str):
+    def run(self, retraction: str) -> Callable | None:
         """As kernels.variational.run with mid = other = None and this retraction."""
+        return getattr(self.step_module(retraction), "run", None)
+
+    def forward_module(self) -> ModuleType | None:
+        callers = [evaluate.place, evaluate.acceleration, evaluate.forward]
+        return self._module("forward", "Forward dynamics", forward_units(), callers)
+
+    def step_module(self, retraction: str) -> ModuleType | None:
         callers = [
             step.full_residual, step.begin, step.arrive,
             variational.choose_factorisation, variational.newton, variational.run,
         ]  # fmt: skip
-        return self._entry("run", f"Variational step ({retraction})", step_units(RETRACTIONS[retraction]), callers, retraction)
+        return self._module(f"step_{retraction}", f"Variational step ({retraction})", step_units(RETRACTIONS[retraction]), callers)
 
-    def _entry(self, name: str, what: str, units: list[Unit], callers: list, variant: str = ""):
-        key = name + variant
-        if key not in self._made:
+    def _module(self, title: str, what: str, units: list[Unit], callers: list) -> ModuleType | None:
+        if title not in self._modules:
             source = program_source(what, units, callers, self._tree, self._work)
-            self._made[key] = source and getattr(generated_module(source, f"{name}_{variant}" if variant else name), name)
-        return self._made[key]
+            self._modules[title] = generated_module(source, title) if source else None
+        return self._modules[title]
 
 
 def forward_units() -> list[Unit]:
@@ -132,10 +138,7 @@ def factorise(m, w):
 def program_source(what: str, units: list[Unit], callers: list, tree: Tree, work: Work) -> str:
     """Source of the module with the units of a program and copies of the kernels that call them; "" if not worth it."""
     for coarse in (False, True):
-        try:
-            planned = plan(units, tree, work, coarse)
-        except TraceError:
-            return ""
+        planned = plan(units, tree, work, coarse)
         if operations(planned) <= MOST_OPERATIONS:
             break
     else:

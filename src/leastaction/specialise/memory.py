@@ -197,4 +197,4 @@ class Recorder:
 
 def _changes_nothing(effect) -> bool:
     """A store of what is there."""
-    return isinstance(effect, Store) and isinstance(effect.value, Term) and effect.value.args == effect.place
+    return isinstance(effect, Store) and isinstance(effect.value, Term) and effect.value.op == "load" and effect.value.args == effect.place
