@@ -14,7 +14,7 @@ from .emit import unit_source
 from .memory import Bodies
 from .plan import Unit, operations, plan
 
-MOST_OPERATIONS = 12_000  # in the code of a program: what Numba and LLVM compile in well under a minute
+MOST_OPERATIONS = 40_000  # in the code of a program: what Numba and LLVM compile in well under a minute
 
 _HEADER = '''"""{what} of one mechanism, constants folded.  Generated; see docs/specialise.md.
 
@@ -28,6 +28,7 @@ from leastaction.joints import dispatch
 from leastaction.kernels.loads import add_wrenches
 from leastaction.lie.jit import entry, inlined, kernel
 from leastaction.lie.retraction_exp import gamma2, gammas, half_angle_ratio
+from leastaction.lie.straight import straight
 from leastaction.lie.trig import half_sincos, sincos
 '''
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 
 from ..kernels.layout import PARENT, QI, VI
 from .memory import Bodies, Call, Store, Trace
@@ -15,103 +18,103 @@ from .trace import Sweep, TopCall
 _COLUMN = {"p": int(PARENT), "j": int(VI), "k": int(QI)}
 _SYMBOL = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _BINDING = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
-_MODEL_ARRAYS = ("body", "param", "damping", "link")
+_MODEL_ARRAYS = ("link", "body", "param", "damping")
+_WORK_ARRAYS = ("row", "S0", "S1", "factor", "linear", "art", "q", "d", "r", "z", "target")
 _LONGEST = 110  # characters of an expression before it gets a name of its own
-_MAX_SEGMENTS = 8  # loops written one after the other; beyond, one loop with a switch
+_MOST_SEGMENTS = 8  # loops written one after the other; beyond, one loop with a switch
 
 
 def unit_source(planned: Planned, bodies: Bodies) -> str:
-    """The function of one unit."""
+    """The function of one unit, and before it one straight-line function for every class of bodies in every loop."""
+    pieces: list[str] = []
     lines: list[str] = []
-    tables: list[str] = []
     for number, part in enumerate(planned.parts):
         if isinstance(part, TopCall):
             lines.append(part.text.format(*(_operand(x) for x in part.numbers)))
-            continue
-        table = f"_{planned.unit.name.upper()}_{number}"
-        code, classes = _sweep_lines(part, bodies, table)
-        lines += code
-        if classes:
-            tables.append(f"{table} = np.array({classes!r}, dtype=np.uint8)")
-    body = "\n".join(lines) or "pass"
-    head = [f"{name} = {'m' if name in _MODEL_ARRAYS else 'w'}.{name}" for name in _arrays_in(body, planned)]
-    text = "\n".join(["@inlined", f"def {planned.unit.name}({planned.unit.parameters}):", *_indented([*head, body])])
-    return "\n".join([*tables, "", "", text]) if tables else text
+        else:
+            loop = _Loop(part, bodies, f"{planned.unit.name}_{number}", planned.unit.parameters)
+            lines += loop.lines
+            pieces += loop.pieces
+    body = lines or ["pass"]
+    known = [*_MODEL_ARRAYS, *_WORK_ARRAYS]
+    head = [f"{name} = {'m' if name in _MODEL_ARRAYS else 'w'}.{name}" for name in known if name in _words(body)]
+    return "\n\n\n".join([*pieces, "\n".join(["@inlined", f"def {planned.unit.name}({planned.unit.parameters}):", *_indented([*head, *body])])])
 
 
-def _arrays_in(body: str, planned: Planned) -> list[str]:
-    words = set("".join(c if c.isalnum() or c == "_" else " " for c in body).split())
-    known = ("link", "body", "param", "damping", "row", "S0", "S1", "factor", "linear", "art", "q", "d", "r", "z", "target")
-    return [name for name in known if name in words and name not in planned.unit.vectors]
+def _words(lines: Iterable[str]) -> set[str]:
+    return {word for line in lines for word in re.findall(r"[A-Za-z_]\w*", line)}
 
 
 # ----------------------------------------------------------------------------------------------------- loops
 
 
-@dataclass
-class _Segment:
-    """Bodies one after the other that share their code."""
+class _Loop:
+    """A sweep as source: `pieces` are the functions of its classes, `lines` the loops that call them."""
 
-    which: int
-    indices: list[int]
+    def __init__(self, sweep: Sweep, bodies: Bodies, name: str, parameters: str):
+        self.bodies, self.name = bodies, name
+        self.pieces: list[str] = []
+        self.lines: list[str] = []
+        self._possible = [*_MODEL_ARRAYS, *_WORK_ARRAYS, *parameters.replace("m, w", "").replace(",", " ").split(), "i", *_COLUMN]
+        self._calls: list[str] = []  # of the piece of each class; "" if it does nothing
+        numbers = self._numbered(sweep)
+        segments = [(which, [i for i, _ in group]) for which, group in groupby(zip(sweep.indices, numbers, strict=True), key=itemgetter(1))]
+        if len(segments) <= max(_MOST_SEGMENTS, len(self._calls)):
+            for which, indices in segments:
+                self._add_segment(self._calls[which], indices)
+        else:
+            self._add_switch(sweep.indices, numbers)
 
+    def _numbered(self, sweep: Sweep) -> list[int]:
+        """The class of every body; writes the piece of each class."""
+        programs: dict[tuple[str, ...], int] = {}
+        number: dict[int, int] = {}  # id of a trace -> its class
+        for trace in sweep.traces:
+            if id(trace) not in number:
+                program = tuple(_trace_lines(trace))
+                number[id(trace)] = programs.setdefault(program, len(programs))
+        for program, which in programs.items():
+            words = _words(program)
+            arguments = ", ".join(dict.fromkeys(name for name in self._possible if name in words))
+            self._calls.append(f"{self.name}_{which}({arguments})" if program else "")
+            if program:
+                self.pieces.append("\n".join(["@straight", f"def {self._calls[-1]}:", *_indented(list(program))]))
+        return [number[id(t)] for t in sweep.traces]
 
-def _sweep_lines(sweep: Sweep, bodies: Bodies, table: str) -> tuple[list[str], list[int]]:
-    """Lines of a loop, and the classes of the bodies if it has a switch."""
-    programs: list[tuple[str, ...]] = []  # of every class
-    number: dict[int, int] = {}  # id of a trace -> its class
-    for trace in sweep.traces:
-        if id(trace) not in number:
-            lines = tuple(_trace_lines(trace))
-            if lines not in programs:
-                programs.append(lines)
-            number[id(trace)] = programs.index(lines)
-    segments: list[_Segment] = []
-    for i, trace in zip(sweep.indices, sweep.traces, strict=True):
-        which = number[id(trace)]
-        if not segments or segments[-1].which != which:
-            segments.append(_Segment(which, []))
-        segments[-1].indices.append(i)
-    if not any(programs):
-        return [], []
-    if len(segments) <= max(_MAX_SEGMENTS, len(programs)):
+    def _add_segment(self, call: str, indices: list[int]) -> None:
+        """Bodies one after the other that share their code."""
+        if not call:
+            return
+        lines = [*self._base_lines([call], indices), call]
+        if len(indices) == 1:
+            self.lines += [f"i = {indices[0]}", *lines]
+        else:
+            step = indices[1] - indices[0]
+            self.lines += [f"for i in range({indices[0]}, {indices[-1] + step}, {step}):", *_indented(lines)]
+
+    def _add_switch(self, indices: list[int], numbers: list[int]) -> None:
+        """One loop; a table says which code each body runs."""
+        if not any(self._calls):
+            return
+        table = f"_{self.name.upper()}"
+        classes = [0] * (max(indices) + 1)
+        for i, which in zip(indices, numbers, strict=True):
+            classes[i] = which
+        self.pieces.append(f"{table} = np.array({classes!r}, dtype=np.int64)")
+        step = indices[1] - indices[0]
+        lines = [f"which = {table}[i]", *self._base_lines(self._calls, None)]
+        for which, call in enumerate(self._calls):
+            lines += [f"{'elif' if which else 'if'} which == {which}:", f"    {call or 'pass'}"]
+        self.lines += [f"for i in range({indices[0]}, {indices[-1] + step}, {step}):", *_indented(lines)]
+
+    def _base_lines(self, calls: list[str], indices: list[int] | None) -> list[str]:
+        """p, j and k of the body in turn: computed from i where they grow with it, else looked up."""
         lines = []
-        for segment in segments:
-            lines += _segment_lines(segment, list(programs[segment.which]), bodies)
-        return lines, []
-    first, last = sweep.indices[0], sweep.indices[-1]
-    step = 1 if last >= first else -1
-    lines = [f"for i in range({first}, {last + step}, {step}):", f"    which = {table}[i]"]
-    lines += [f"    {x}" for x in _base_lines([x for p in programs for x in p], None, bodies)]
-    for which, program in enumerate(programs):
-        lines.append(f"    {'elif' if which else 'if'} which == {which}:")
-        lines += _indented(list(program) or ["pass"], 8)
-    classes = [0] * (max(first, last) + 1)
-    for i, trace in zip(sweep.indices, sweep.traces, strict=True):
-        classes[i] = number[id(trace)]
-    return lines, classes
-
-
-def _segment_lines(segment: _Segment, program: list[str], bodies: Bodies) -> list[str]:
-    if not program:
-        return []
-    indices = segment.indices
-    lines = [*_base_lines(program, indices, bodies), *program]
-    if len(indices) == 1:
-        return [f"i = {indices[0]}", *lines]
-    step = indices[1] - indices[0]
-    return [f"for i in range({indices[0]}, {indices[-1] + step}, {step}):", *_indented(lines)]
-
-
-def _base_lines(program: list[str], indices: list[int] | None, bodies: Bodies) -> list[str]:
-    """p, j and k of the body in turn: computed from i where they grow with it, else looked up."""
-    words = set("".join(c if c.isalnum() or c == "_" else " " for c in " ".join(program)).split())
-    lines = []
-    for name, column in _COLUMN.items():
-        if name in words:
-            rule = _affine([(i, int(bodies.link[i, column])) for i in indices]) if indices else None
-            lines.append(f"{name} = {rule or f'link[i, {column}]'}")
-    return lines
+        for name, column in _COLUMN.items():
+            if name in _words(calls):
+                rule = _affine([(i, int(self.bodies.link[i, column])) for i in indices]) if indices else None
+                lines.append(f"{name} = {rule or f'link[i, {column}]'}")
+        return lines
 
 
 def _affine(points: list[tuple[int, int]]) -> str | None:
@@ -121,7 +124,8 @@ def _affine(points: list[tuple[int, int]]) -> str | None:
     slope, rest = divmod(x1 - x0, i1 - i0)
     if rest or any(x != x0 + slope * (i - i0) for i, x in points):
         return None
-    return f"{slope} * i + {x0 - slope * i0}"
+    shift = x0 - slope * i0
+    return ("i" if slope == 1 else f"{slope} * i") + (f" - {-shift}" if shift < 0 else f" + {shift}" if shift else "")
 
 
 # ------------------------------------------------------------------------------------------------ one class

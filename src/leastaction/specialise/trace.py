@@ -183,7 +183,7 @@ class Tracer:
                     parts.append(f"{{{len(flat)}}}")
                     flat.append(a)
             if not any(isinstance(a, Term) for a in flat):
-                return _python(function)(*arguments)
+                return function(*arguments) if isinstance(function, BuiltinFunctionType) else self._clone(_python(function))(*arguments)
             made = self.graph.term("call", f"{name}({', '.join(parts)})", *flat)
             return tuple(self.graph.term("item", made, f"[{k}]") for k in range(results)) if results else made
 
