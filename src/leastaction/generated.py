@@ -18,7 +18,8 @@ from .lie.jit import source_hash
 
 def cache_directory() -> Path:
     """Where generated modules are kept: NUMBA_CACHE_DIR if that is set, else beside Numba's own cache of the user."""
-    root = config.CACHE_DIR or AppDirs(appname="leastaction", appauthor=False).user_cache_dir
+    chosen = config.CACHE_DIR  # type: ignore[attr-defined]
+    root = chosen or AppDirs(appname="leastaction", appauthor=False).user_cache_dir
     return Path(root) / "generated"
 
 

@@ -111,7 +111,8 @@ class Model:
         return make_middle(len(self.bodies), self.nv, self.gravity)
 
     def __repr__(self) -> str:
-        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{', specialised' if self.specialised else ''}>"
+        specialised = ", specialised" if self.specialised else ""
+        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{specialised}>"
 
     def _joint_row(self, joint_name: str) -> int:
         try:

@@ -43,6 +43,9 @@ class Specialised:
         self._tree, self._work = tree, work
         self._modules: dict[str, ModuleType | None] = {}
 
+    def __reduce__(self):
+        return Specialised, (self._tree, self._work)  # modules cannot be pickled; they are on disk
+
     @property
     def forward(self) -> Callable | None:
         """As kernels.evaluate.forward."""

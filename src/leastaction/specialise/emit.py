@@ -38,7 +38,8 @@ def unit_source(planned: Planned, bodies: Bodies) -> str:
     body = lines or ["pass"]
     known = [*_MODEL_ARRAYS, *_WORK_ARRAYS]
     head = [f"{name} = {'m' if name in _MODEL_ARRAYS else 'w'}.{name}" for name in known if name in _words(body)]
-    return "\n\n\n".join([*pieces, "\n".join(["@inlined", f"def {planned.unit.name}({planned.unit.parameters}):", *_indented([*head, *body])])])
+    function = "\n".join(["@inlined", f"def {planned.unit.name}({planned.unit.parameters}):", *_indented([*head, *body])])
+    return "\n\n\n".join([*pieces, function])
 
 
 def _words(lines: Iterable[str]) -> set[str]:

@@ -74,13 +74,11 @@ class Tracer:
         function = _python(thing)
         if isinstance(thing, ModuleType):
             return _Module(self, thing)
-        if not isinstance(function, (FunctionType, BuiltinFunctionType)):
-            return thing
-        if function in self._special:
+        if isinstance(function, (FunctionType, BuiltinFunctionType)) and function in self._special:
             return self._special[function]
-        if not (function.__module__ or "").startswith("leastaction."):
-            return thing
-        return self._clone(function)
+        if isinstance(function, FunctionType) and function.__module__.startswith("leastaction."):
+            return self._clone(function)
+        return thing
 
     def _clone(self, function: FunctionType) -> FunctionType:
         if function not in self._copies:
@@ -174,7 +172,8 @@ class Tracer:
         """A function that branches on its arguments: numbers, or tuples of numbers."""
 
         def call(*arguments):
-            flat, parts = [], []
+            flat: list[Number] = []
+            parts: list[str] = []
             for a in arguments:
                 if isinstance(a, tuple):
                     parts.append("(" + ", ".join(f"{{{len(flat) + k}}}" for k in range(len(a))) + ")")
@@ -202,15 +201,16 @@ class Tracer:
             if shape is None:
                 rows = [v + j for j in range(self.joint()[1])]
                 cells = [(_place(arrays[0], r, c), (arrays[0], int(r), c)) for r in rows for c in range(6)]
+                assert self.recorder is not None
                 self.recorder.call(text, (), cells)
                 return None
             made = self.graph.fresh("call", text)
             self.joint()
-            parts = [
-                tuple(self.graph.term("item", made, f"[{a}][{b}]") for b in range(size)) if size else self.graph.term("item", made, f"[{a}]")
-                for a, size in enumerate(shape)
-            ]
-            return tuple(parts)
+
+            def item(index):
+                return self.graph.term("item", made, index)
+
+            return tuple(tuple(item(f"[{a}][{b}]") for b in range(size)) if size else item(f"[{a}]") for a, size in enumerate(shape))
 
         return call
 
