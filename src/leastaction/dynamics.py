@@ -47,7 +47,8 @@ def inverse(model: Model, q: Coordinates, v: Coordinates, a: Coordinates) -> Arr
 def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0) -> Array:
     """Acceleration under tau and all forces of the model (articulated-body algorithm)."""
     out = np.zeros(model.nv)
-    evaluate.forward(
+    kernel = (model.specialised and model.specialised.forward) or evaluate.forward
+    kernel(
         model.tree, model.make_work(), float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"),
         _scratch(model), out,
     )  # fmt: skip

@@ -7,7 +7,8 @@ from types import ModuleType
 
 import sympy
 
-from . import emit, store
+from ..generated import generated_module
+from . import emit
 from .graph import Graph
 from .program import Block, PoseGraph
 from .transform import Transform
@@ -90,8 +91,8 @@ def pose_symbols() -> tuple[sympy.Matrix, sympy.Matrix]:
 
 def joint_module(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> ModuleType:
     """The compiled module of a joint, from disk if its pose has been compiled before."""
-    key = store.key(name, str(q), str(parameters), *(chart.fingerprint() for chart in charts))
-    return store.load(key, lambda: source(name, charts, q, parameters))
+    made_from = "\n".join([name, str(q), str(parameters), *(chart.fingerprint() for chart in charts)])
+    return generated_module("joint", made_from, lambda: source(name, charts, q, parameters))
 
 
 def source(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> str:
