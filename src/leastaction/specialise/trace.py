@@ -20,7 +20,6 @@ from ..lie import retraction_exp, trig
 from .memory import BUILT_IN, UNKNOWN, Bodies, Cell, Constants, Facts, Place, Recorder, Row, Trace, cell_of
 from .terms import Graph, Number, Term, TraceError
 
-
 # of joints/dispatch.py, with the sizes of the tuples they return (0: a number)
 _JOINT_FUNCTIONS: dict[str, tuple[int, ...]] = {
     "pose": (9, 3), "place": (9, 3), "columns": (), "displacement": (0, 3, 3), "bias": (3, 3),
