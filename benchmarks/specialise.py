@@ -79,7 +79,8 @@ class Comparison:
 
 
 def all_cases() -> list[Case]:
-    return [chain(20, False), chain(50, False), chain(100, False), chain(20, True), chain(100, True), ball_chain(50), humanoid(), random_tree(20)]
+    chains = [chain(n, False) for n in (20, 50, 100)] + [chain(n, True) for n in (20, 100)]
+    return [*chains, ball_chain(50), humanoid(), random_tree(20)]
 
 
 def random_tree(n: int) -> Case:
