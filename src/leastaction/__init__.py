@@ -8,9 +8,10 @@ True
 """
 
 from . import analysis, discrete, dynamics, examples, plot
+from .constraints import Close, Coincident, Constraint, Distance, Gear, Rolling, Skate
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
-from .integrators import RK4, RKMK4, Heun, Integrator, SemiImplicitEuler, Variational
+from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, SemiImplicitEuler, Variational
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from .mechanism import Mechanism
 from .model import Model
@@ -22,8 +23,8 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Fixed", "Free", "Helical", "Heun", "Integrator",
-    "LeastActionError", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Spherical", "Spring", "State", "StateError", "Trajectory", "Universal",
-    "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
+    "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free", "Gear",
+    "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic",
+    "RK4", "RKMK4", "Revolute", "Rolling", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
+    "StateError", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
 ]  # fmt: skip

@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, numbers
+from .constraints import base as closures
+from .constraints.rows import Row
 from .errors import MechanismError, SingularMassError
-from .joints import Fixed, Free, Spherical
+from .joints import Fixed, Free, Helical, Joint, Prismatic, Revolute, Spherical
+from .joints.base import frame_with_z
 from .joints.dispatch import PARAMETERS
 from .kernels import layout as L
 from .mechanism import WORLD, Body, Frame, Mechanism
@@ -59,7 +62,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     frames = dict(place)
     model = Model(
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
-        fixed_potential=fixed_potential, keep_alive=tuple(builder.custom),
+        fixed_potential=fixed_potential, keep_alive=tuple(builder.custom), closures=_compile_constraints(mechanism, moving, row, place),
     )  # fmt: skip
     _check_mass(model)
     return model
@@ -136,6 +139,66 @@ def _add_inertia(arrays: NDArray[np.float64], body: Body, pose: Pose) -> None:
     arrays[L.MASS] += body.mass
     arrays[L.MOMENT : L.MOMENT + 3] += body.mass * com
     arrays[L.INERTIA : L.INERTIA + 6] += about_origin[np.triu_indices(3)]
+
+
+def _compile_constraints(mechanism: Mechanism, moving: list[Body], row: dict[str, int], place) -> tuple[closures.Closure, ...]:
+    builder = ConstraintBuilder(moving, row, place)
+    for constraint in mechanism.constraints:
+        constraint.apply(builder)
+    return tuple(builder.closures)
+
+
+class ConstraintBuilder:
+    """Collects the closures of a model.  `Constraint.apply` calls these methods."""
+
+    def __init__(self, moving: list[Body], row: dict[str, int], place: dict[str, tuple[int, Pose]]):
+        self._place = place
+        self._joints: dict[str, tuple[Joint, int]] = {b.joint_name: (b.joint, row[b.name]) for b in moving}
+        self.closures: list[closures.Closure] = []
+
+    def add_rows(self, name: str, a: str, b: str, rows: tuple[Row, ...], axes: NDArray[np.float64] | None = None) -> None:
+        """Equations between two places; `axes` turns both frames, as the canonical frame of a joint does."""
+        turn = Pose() if axes is None else Pose(rotation=axes)
+        (i, pose_a), (j, pose_b) = self._find(a, name), self._find(b, name)
+        if i == j:
+            raise MechanismError(f"{name}: {a!r} and {b!r} belong to the same body and never move apart; give places on two bodies")
+        self.closures.append(closures.Closure(name, closures.ROWS, (i, pose_a @ turn), (j, pose_b @ turn), rows))
+
+    def add_gear(self, name: str, joint1: str, joint2: str, ratio: float, offset: float) -> None:
+        found = []
+        for joint_name in (joint1, joint2):
+            if not isinstance(joint_name, str) or joint_name not in self._joints:
+                raise MechanismError(f"{name}: joint {joint_name!r} does not exist or is fixed; joints are {listed(self._joints)}")
+            joint, i = self._joints[joint_name]
+            if not isinstance(joint, (Revolute, Prismatic, Helical)):
+                raise MechanismError(f"{name}: joint {joint_name!r} is {joint!r}; a gear couples revolute, prismatic and helical joints")
+            found.append(i)
+        world = (0, Pose())
+        rows = (Row(-1, "ratio"),)
+        self.closures.append(closures.Closure(name, closures.GEAR, world, world, rows, (found[0], found[1]), (ratio, offset)))
+
+    def add_skate(self, name: str, frame: str, direction: NDArray[np.float64]) -> None:
+        i, pose = self._find_moving(frame, name)
+        rows = (Row(-1, "sideways", w=tuple(direction.tolist())),)
+        self.closures.append(closures.Closure(name, closures.SKATE, (0, Pose()), (i, pose), rows))
+
+    def add_rolling(self, name: str, frame: str, radius: float, axis, normal, height: float) -> None:
+        i, pose = self._find_moving(frame, name)
+        first = frame_with_z(normal)
+        labels = ("height", "slip along", "slip across")
+        rows = tuple(Row(-1, label, tuple(u.tolist()), tuple(axis.tolist())) for label, u in zip(labels, first.T[[2, 0, 1]], strict=True))
+        self.closures.append(closures.Closure(name, closures.ROLLING, (0, Pose()), (i, pose), rows, numbers=(radius, height)))
+
+    def _find(self, name: str, where: str) -> tuple[int, Pose]:
+        if not isinstance(name, str) or name not in self._place:
+            raise MechanismError(f"{where}: {name!r} is neither a body nor a frame; give one of {listed(self._place)}")
+        return self._place[name]
+
+    def _find_moving(self, name: str, where: str) -> tuple[int, Pose]:
+        i, pose = self._find(name, where)
+        if i == 0:
+            raise MechanismError(f"{where}: {name!r} is fixed to the world; give a frame on a body that moves")
+        return i, pose
 
 
 class LoadBuilder:

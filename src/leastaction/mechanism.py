@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import name as checked_name
 from .checks import numbers
+from .constraints.base import Constraint
 from .errors import MechanismError
 from .forces.base import Force
 from .joints import Joint
@@ -46,7 +47,7 @@ class Frame:
 
 
 class Mechanism:
-    """A tree of bodies.  Describe it in any order, then `compile()` it.
+    """A tree of bodies, and constraints that close loops in it.  Describe it in any order, then `compile()` it.
 
     >>> import leastaction as la
     >>> mech = la.Mechanism(gravity=(0, 0, -9.81))
@@ -61,6 +62,7 @@ class Mechanism:
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
+        self.constraints: list[Constraint] = []
 
     @property
     def gravity(self) -> NDArray[np.float64]:
@@ -129,6 +131,13 @@ class Mechanism:
             raise MechanismError(f"add_force got {force!r}; give a Spring, Damper, Wrench or CustomForce")
         self.forces.append(force)
         return force
+
+    def add_constraint(self, constraint: Constraint) -> Constraint:
+        """Close a loop (Close, Coincident, Distance), couple joints (Gear) or restrict velocities (Skate, Rolling)."""
+        if not isinstance(constraint, Constraint):
+            raise MechanismError(f"add_constraint got {constraint!r}; give a Close, Coincident, Distance, Gear, Skate or Rolling")
+        self.constraints.append(constraint)
+        return constraint
 
     @property
     def joint_names(self) -> list[str]:

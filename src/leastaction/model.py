@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, numbers
+from .constraints.base import Closure
 from .errors import StateError
 from .joints import Revolute
 from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
@@ -34,6 +35,7 @@ class Model:
     frames: Mapping[str, tuple[int, Pose]]  #: name of body or frame -> kernel row, pose in that row's frame
     fixed_potential: float  #: potential energy of bodies fixed to the world, J
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
+    closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -81,6 +83,18 @@ class Model:
         from .state import make_state
 
         return make_state(self, q, v, p, t)
+
+    def assemble(self, q: Coordinates = None, hold: Sequence[str] = ()) -> NDArray[np.float64]:
+        """Coordinates near q that satisfy the constraints; joints named in `hold` keep their values."""
+        from . import closing
+
+        return closing.assemble(self, self.coordinates(q), tuple(hold))
+
+    def project_velocity(self, q: Coordinates, v: Coordinates) -> NDArray[np.float64]:
+        """The velocities the constraints allow at q that are closest to v, measured by the kinetic energy of the difference."""
+        from . import closing
+
+        return closing.project_velocity(self, self.coordinates(q), self.velocities(v))
 
     def make_work(self) -> Work:
         work = make_work(len(self.bodies), self.nq, self.nv)

@@ -22,6 +22,7 @@ class Explicit(Integrator):
     method: ClassVar[int]  #: number in kernels/explicit.py
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper:
+        self.refuse_constraints(model)
         return _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

@@ -64,6 +64,7 @@ class Variational(Integrator):
         self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper | _SviStepper:
+        self.refuse_constraints(model)
         return _SviStepper(self, model, state, dt) if self.residual == "svi" else _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
