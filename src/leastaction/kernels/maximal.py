@@ -89,6 +89,9 @@ def place_end(s):
         s.disp[i, D_W] = w
         store3(s.disp, i, D_U, u)
         store9(s.disp, i, D_R, D)
+        wn, un = quat_mul(s.node[i, POSE_W], load3(s.node, i, POSE_U), w, u)
+        s.end[i, POSE_W] = wn
+        store3(s.end, i, POSE_U, un)
         R = load9(s.node, i, POSE_R)
         store9(s.end, i, POSE_R, matmul(R, D))
         store3(s.end, i, POSE_X, add(load3(s.node, i, POSE_X), matvec(R, (s.d[k + 3], s.d[k + 4], s.d[k + 5]))))
@@ -387,7 +390,7 @@ def arrive(m, b, s, h, t):
         a, l = sub(load3(s.mu, i, 0), (s.r[k], s.r[k + 1], s.r[k + 2])), sub(load3(s.mu, i, 3), (s.r[k + 3], s.r[k + 4], s.r[k + 5]))
         store3(s.target, i, 0, tmatvec(D, sub(a, cross(move, l))))
         store3(s.target, i, 3, tmatvec(D, l))
-        w, u = quat_mul(s.node[i, POSE_W], load3(s.node, i, POSE_U), s.disp[i, D_W], load3(s.disp, i, D_U))
+        w, u = s.end[i, POSE_W], load3(s.end, i, POSE_U)
         n = 1.0 / (w * w + dot(u, u)) ** 0.5
         w, u = n * w, scale(n, u)
         s.node[i, POSE_W] = w
