@@ -9,9 +9,11 @@ True
 
 from . import analysis, discrete, dynamics, examples, plot
 from .constraints import Close, Coincident, Constraint, Distance, Gear, Rolling, Skate
-from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
-from .forces import CustomForce, Damper, Spring, Wrench
+from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
+from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .frames import FrameTree
 from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, SemiImplicitEuler, Variational
+from .io import load, save
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .mechanism import Mechanism
 from .model import Model
@@ -23,9 +25,10 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free", "Gear",
-    "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic",
-    "RK4", "RKMK4", "Revolute", "Rolling", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
-    "StateError", "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples",
-    "plot", "simulate",
+    "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "FormatError",
+    "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring", "Maximal", "Mechanism",
+    "MechanismError", "Model", "NonlinearSpring", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling",
+    "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicJoint",
+    "Trajectory", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "load", "plot",
+    "save", "simulate",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from .checks import listed, numbers
 from .constraints.base import Closure
 from .errors import StateError
 from .joints import Revolute, SymbolicJoint
-from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
+from .kernels.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body
 from .pose import Pose
 
@@ -101,7 +101,8 @@ class Model:
         return closing.project_velocity(self, self.coordinates(q), self.velocities(v))
 
     def make_work(self) -> Work:
-        work = make_work(len(self.bodies), self.nq, self.nv)
+        most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
+        work = make_work(len(self.bodies), self.nq, self.nv, most)
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
             if isinstance(body.joint, Revolute):  # constant, so no kernel writes it
@@ -109,7 +110,8 @@ class Model:
         return work
 
     def make_middle(self) -> Middle:
-        return make_middle(len(self.bodies), self.nv, self.gravity)
+        rows = 3 * len(self.tree.pair_on) + len(self.tree.energy_at)
+        return make_middle(len(self.bodies), self.nq, self.nv, self.gravity, rows)
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}>"

@@ -9,7 +9,7 @@ from ..lie.jit import entry, inlined, kernel
 from .charts import switch_charts
 from .comparison import find_root
 from .layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, SCALE, STARTED, TIME
-from .midpoint import factorise12, solve12
+from .mid_potentials import factorise_middle, solve_middle
 from .step import arrive, begin, extrapolate, full_residual, give_up, momentum_scale, start_step
 from .tree_newton import assemble, factorise, solve
 
@@ -55,7 +55,7 @@ def newton(m, w, mid, memory, h, t, tol, retraction, max_evaluations, careful):
             if mid is None:
                 solve(m, w)
             else:
-                solve12(m, w, mid, h)
+                solve_middle(m, w, mid, h)
             for j in range(w.d.shape[0]):
                 w.d_old[j] = w.d[j]
                 w.step[j] = w.z[j]
@@ -111,7 +111,7 @@ def choose_factorisation(m, w, mid, memory, h, norm, limit, retraction):
     if mid is None:
         factorise(m, w)
     else:
-        factorise12(m, w, mid, h)
+        factorise_middle(m, w, mid, h)
     return FIRST_ORDER if first_order else EXACT
 
 
