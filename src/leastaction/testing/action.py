@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..forces import CustomForce, Damper, Spring, Wrench
+from ..forces import CustomForce, Damper, Force, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from ..joints import Free, Spherical
 from ..mechanism import Body, Mechanism
 from . import matrices as mat
@@ -53,7 +53,7 @@ def kinetic_action(kin: Kinematics, q0: Array, q1: Array, h: float, retraction: 
 
 
 def potential(kin: Kinematics, q: Array) -> Array:
-    """Gravity of all bodies, fixed ones too, and joint springs, J."""
+    """Gravity of all bodies, fixed ones too, joint springs, springs between points and user potentials, J."""
     known: dict[str, Array] = {}
     total: Array = np.zeros(())
     for body in kin.mechanism.bodies.values():
@@ -63,7 +63,24 @@ def potential(kin: Kinematics, q: Array) -> Array:
     for force in kin.mechanism.forces:
         if isinstance(force, Spring):
             total = total + spring_energy(kin, force, q)
+        elif isinstance(force, (LinearSpring, NonlinearSpring, UserPotential)):
+            total = total + user_energy(kin, force, q, known)
     return total
+
+
+def user_energy(kin: Kinematics, force: Force, q: Array, known: dict[str, Array]) -> Array:
+    """Springs between points and energies written by the user."""
+    if isinstance(force, UserPotential):
+        coordinates = [q[..., k] for joint in force.joints for k in range(*kin.by_joint[joint][1].indices(kin.nq))]
+        return force.expression(len(coordinates)).evaluate(coordinates)
+    if isinstance(force, NonlinearSpring) and force.between is None:
+        return force.expression().evaluate([q[..., kin.by_joint[force.joint][1].start]])
+    between = force.between if isinstance(force, NonlinearSpring) else (force.a, force.b)
+    a, b = (kin.place(name, q, known)[..., :3, 3] for name in between)
+    distance = np.sqrt(mat.dot(a - b, a - b))
+    if isinstance(force, NonlinearSpring):
+        return force.expression().evaluate([distance])
+    return force.stiffness / 2 * (distance - force.length) ** 2
 
 
 def spring_energy(kin: Kinematics, spring: Spring, q: Array) -> Array:
