@@ -17,7 +17,7 @@ from .joints.base import frame_with_z
 from .joints.dispatch import PARAMETERS
 from .kernels import layout as L
 from .mechanism import WORLD, Body, Frame, Mechanism
-from .model import Model
+from .model import Model, Part
 from .pose import Pose
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     model = Model(
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
         fixed_potential=fixed_potential, keep_alive=tuple(builder.custom), closures=_compile_constraints(mechanism, moving, row, place),
+        parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
     )  # fmt: skip
     _check_mass(model)
     return model
@@ -142,6 +143,12 @@ def _place_everything(mechanism: Mechanism, order: list[Body], row: dict[str, in
     for name in mechanism.frames:
         locate(name)
     return place, kernel_frame
+
+
+def _part(thing: Body | Frame, place: dict[str, tuple[int, Pose]]) -> Part:
+    row, pose = place[thing.parent]
+    mass, com = (thing.mass, thing.com) if isinstance(thing, Body) else (0.0, np.zeros(3))
+    return Part(thing.name, thing.parent, (row, pose @ thing.placement), place[thing.name], mass, (com[0], com[1], com[2]))
 
 
 def _add_inertia(arrays: NDArray[np.float64], body: Body, pose: Pose) -> None:

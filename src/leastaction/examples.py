@@ -7,6 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .frame_examples import (  # noqa: F401
+    LISTING_1_START,
+    driven_pendulum,
+    listing_1,
+    marionette,
+    planar_human,
+    scissor_lift,
+    scissor_start,
+    screw,
+)
 from .joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from .mechanism import Mechanism
 from .pose import Pose

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 Coordinates = ArrayLike | Mapping[str, ArrayLike] | None
 
 
+@dataclass(frozen=True)
+class Part:
+    """A body or frame as it was described, for pictures."""
+
+    name: str
+    parent: str
+    base: tuple[int, Pose]  #: kernel row of the parent, pose there with zero joint coordinates
+    place: tuple[int, Pose]  #: its own kernel row, pose there
+    mass: float = 0.0  #: kg
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: in its own frame, m
+
+
 @dataclass(frozen=True, repr=False)
 class Model:
     """Arrays of a mechanism, in tree order.  Made by `Mechanism.compile()`."""
@@ -36,6 +48,7 @@ class Model:
     fixed_potential: float  #: potential energy of bodies fixed to the world, J
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
+    parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
 
     @property
     def body_names(self) -> tuple[str, ...]:

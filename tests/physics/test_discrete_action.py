@@ -20,7 +20,7 @@ quadratures = pytest.mark.parametrize("quadrature", QUADRATURES)
 
 
 def random_case(seed):
-    """A tree with springs, dampers and wrenches, every third one with potentials between bodies, its reference, a start and joint forces."""
+    """A tree with springs, dampers and wrenches (every third one with potentials), its reference, a start and joint forces."""
     rng = np.random.default_rng(seed)
     joints = [*ALL, *symbolic_samples()] if seed % 2 else None  # every second tree mixes in joints that are only a pose
     mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, potentials=seed % 3 == 0)

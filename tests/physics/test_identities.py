@@ -124,7 +124,7 @@ def test_power_of_the_forces_is_the_change_of_energy():
         kin = Kinematics(mech)
         tau = rng.normal(size=model.nv)
         a = la.dynamics.forward(model, q, v, tau)
-        mech.forces = [f for f in mech.forces if not isinstance(f, Spring)]
+        mech.forces = [f for f in mech.forces if not isinstance(f, (Spring, LinearSpring, NonlinearSpring, UserPotential))]
         power = v @ (tau + applied_forces(kin, q, v))
         rate = derivative(lambda s: la.dynamics.energy(model, kin.advanced(q, s * v), v + s * a), 1.0)  # noqa: B023
         scale = abs(power) + np.abs(v).max() * np.abs(la.dynamics.mass_matrix(model, q)).max() * np.abs(a).max()

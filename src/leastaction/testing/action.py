@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..forces import CustomForce, Damper, Force, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from ..forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from ..joints import Free, Spherical
 from ..mechanism import Body, Mechanism
 from . import matrices as mat
@@ -68,19 +68,21 @@ def potential(kin: Kinematics, q: Array) -> Array:
     return total
 
 
-def user_energy(kin: Kinematics, force: Force, q: Array, known: dict[str, Array]) -> Array:
+def user_energy(kin: Kinematics, force: LinearSpring | NonlinearSpring | UserPotential, q: Array, known: dict[str, Array]) -> Array:
     """Springs between points and energies written by the user."""
     if isinstance(force, UserPotential):
         coordinates = [q[..., k] for joint in force.joints for k in range(*kin.by_joint[joint][1].indices(kin.nq))]
         return force.expression(len(coordinates)).evaluate(coordinates)
-    if isinstance(force, NonlinearSpring) and force.between is None:
-        return force.expression().evaluate([q[..., kin.by_joint[force.joint][1].start]])
-    between = force.between if isinstance(force, NonlinearSpring) else (force.a, force.b)
-    a, b = (kin.place(name, q, known)[..., :3, 3] for name in between)
-    distance = np.sqrt(mat.dot(a - b, a - b))
-    if isinstance(force, NonlinearSpring):
-        return force.expression().evaluate([distance])
-    return force.stiffness / 2 * (distance - force.length) ** 2
+    if isinstance(force, LinearSpring):
+        return force.stiffness / 2 * (_distance(kin, force.a, force.b, q, known) - force.length) ** 2
+    if force.between is not None:
+        return force.expression().evaluate([_distance(kin, *force.between, q, known)])
+    return force.expression().evaluate([q[..., kin.by_joint[str(force.joint)][1].start]])
+
+
+def _distance(kin: Kinematics, a: str, b: str, q: Array, known: dict[str, Array]) -> Array:
+    vector = kin.place(a, q, known)[..., :3, 3] - kin.place(b, q, known)[..., :3, 3]
+    return np.sqrt(mat.dot(vector, vector))
 
 
 def spring_energy(kin: Kinematics, spring: Spring, q: Array) -> Array:
