@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"""(?P<space>[^\S\n]+|;[^\n]*)|(?P<newline>\n)|(?P<open>\()
 _SHOWN = 40  # characters of a piece that messages repeat
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, slots=True)
 class Expression:
     """A word, a string, a number or a list, and where it stands in its file."""
 
