@@ -28,7 +28,7 @@ class Case:
         rng = np.random.default_rng(seed)
         q = self.model.neutral() + 0.3 * rng.normal(size=self.model.nq)
         for body in self.model.bodies:
-            if body.joint.nq > body.joint.nv:
+            if body.joint.has_quaternion:
                 quaternion = q[self.model.q_slice(body.joint_name)][-4:]
                 quaternion /= np.linalg.norm(quaternion)
         return q, rng.normal(size=self.model.nv)

@@ -12,7 +12,7 @@ from .constraints import Close, Coincident, Constraint, Distance, Gear, Rolling,
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, SemiImplicitEuler, Variational
-from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .mechanism import Mechanism
 from .model import Model
 from .pose import Pose
@@ -26,5 +26,5 @@ __all__ = [
     "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free", "Gear",
     "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic",
     "RK4", "RKMK4", "Revolute", "Rolling", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
-    "StateError", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
+    "StateError", "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
 ]  # fmt: skip

@@ -27,14 +27,14 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     row = {WORLD: 0} | {b.name: i for i, b in enumerate(moving, start=1)}
     place, kernel_frame = _place_everything(mechanism, order, row)
 
-    link = np.zeros((n + 1, 5), dtype=np.int64)
+    link = np.zeros((n + 1, L.LINK_COLUMNS), dtype=np.int64)
     arrays = np.zeros((n + 1, L.BODY_COLUMNS))
-    param = np.zeros((n + 1, PARAMETERS))
+    param = np.zeros((n + 1, max([PARAMETERS, *(len(b.joint.parameters()) for b in moving)])))
     qi = vi = 0
     for i, b in enumerate(moving, start=1):
         parent_row, parent_pose = place[b.parent]
         pose = parent_pose @ b.placement @ kernel_frame[i]
-        link[i] = parent_row, b.joint.kind, qi, vi, b.joint.nv
+        link[i] = parent_row, b.joint.kind, qi, vi, b.joint.nv, b.joint.charts > 1
         arrays[i, L.PLACE_R : L.PLACE_R + 9] = pose.R.ravel()
         arrays[i, L.PLACE_P : L.PLACE_P + 3] = pose.p
         values = b.joint.parameters()
@@ -53,6 +53,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         force.apply(builder)
     tree = L.Tree(
         link=link, body=arrays, param=param, gravity=mechanism.gravity.copy(),
+        has_charts=int(np.any(link[:, L.CHARTED])),
         has_springs=int(np.any(builder.stiffness != 0.0)), has_dampers=int(np.any(builder.damping != 0.0)),
         stiffness=builder.stiffness, rest=builder.rest, damping=builder.damping,
         wrench_on=np.array(builder.wrench_on, dtype=np.int64).reshape(-1, 2),
@@ -222,6 +223,7 @@ class LoadBuilder:
 
     def add_spring(self, joint_name: str, stiffness: ArrayLike, rest: ArrayLike | None) -> None:
         joint, qi, vi = self._find_joint(joint_name, "Spring")
+        _refuse_charts(joint, joint_name, "Spring")
         what = f"Spring on joint {joint_name!r}: stiffness"
         if isinstance(joint, (Spherical, Free)):
             groups = np.atleast_1d(_non_negative(stiffness, what))
@@ -248,6 +250,7 @@ class LoadBuilder:
 
     def add_damper(self, joint_name: str, damping: ArrayLike) -> None:
         joint, _, vi = self._find_joint(joint_name, "Damper")
+        _refuse_charts(joint, joint_name, "Damper")
         self.damping[vi : vi + joint.nv] += _per_dof(damping, joint.nv, f"Damper on joint {joint_name!r}: damping")
 
     def add_wrench(self, place_name: str, force, moment, point, frame: str) -> None:
@@ -289,6 +292,14 @@ class LoadBuilder:
         if not isinstance(name, str) or name not in self._joints:
             raise MechanismError(f"{what} on joint {name!r}, which does not exist or is fixed; joints are {listed(self._joints)}")
         return self._joints[name]
+
+
+def _refuse_charts(joint: Joint, joint_name: str, what: str) -> None:
+    if joint.charts > 1:
+        raise MechanismError(
+            f"{what} on joint {joint_name!r}, which changes between {joint.charts} charts: what acts on coordinates would change "
+            "with them; give a Wrench on the body, or a joint with one chart"
+        )
 
 
 def _non_negative(value: ArrayLike, what: str) -> NDArray[np.float64]:

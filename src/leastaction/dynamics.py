@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from .checks import listed
 from .errors import LeastActionError, SingularMassError, StateError
 from .kernels import evaluate
+from .kernels.articulated import S_AA, S_AL, S_LL
 from .kernels.layout import BODY_COLUMNS
 from .lie.jit import Direct
 from .model import Coordinates, Model
 from .pose import Pose
 
 Array = NDArray[np.float64]
+
+_SUSPICIOUS = 1e9  # rad/s^2 or m/s^2
 
 
 def mass_matrix(model: Model, q: Coordinates = None) -> Array:
@@ -48,8 +51,8 @@ def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinate
         model.tree, model.make_work(), float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"),
         _scratch(model), out,
     )  # fmt: skip
-    if not np.all(np.isfinite(out)):
-        raise _not_finite(model, model.coordinates(q))
+    if not np.all(np.abs(out) < _SUSPICIOUS):
+        _check_finite(model, model.coordinates(q), out)
     return out
 
 
@@ -121,6 +124,66 @@ def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:
     return Evaluator(model)(evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])
 
 
+def condition(model: Model, q: Coordinates = None) -> dict[str, float]:
+    """How well each joint's coordinates are suited to its motion at q: condition number of S'AS, each coordinate scaled to one.
+
+    A is the inertia of everything the joint moves.  1 is best; infinite where two coordinates do the same (gimbal lock).
+    """
+    work = model.make_work()
+    evaluate.articulated(model.tree, work, model.coordinates(q))
+    result = {}
+    for i, name in enumerate(model.joint_names, start=1):
+        S = work.S0[model.v_slice(name)]
+        D = S @ articulated_inertia(work.art[i]) @ S.T
+        size = np.sqrt(np.maximum(np.diag(D), 0.0))
+        if not np.all(np.isfinite(D)) or not np.all(size > 0.0):
+            result[name] = np.inf
+            continue
+        values = np.linalg.eigvalsh(D / np.outer(size, size))
+        result[name] = float(values[-1] / values[0]) if values[0] > 0.0 else np.inf
+    return result
+
+
+def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
+    """Which joint's motion is undefined at q, why, and what to do; empty if there is none.
+
+    limit   condition of a symbolic joint's coordinates from which on they are called singular
+    """
+    if model.has_symbolic_joints and (found := _singular_coordinates(model, q, limit)):
+        return found
+    joint = massless_joint(model, q)
+    if joint is None:
+        return ""
+    return (
+        f"joint {joint!r} moves no inertia in this configuration, so its motion is undefined; "
+        "give the bodies it moves some inertia about its axis"
+    )
+
+
+def _singular_coordinates(model: Model, q: Array, limit: float) -> str:
+    name, worst = max(condition(model, q).items(), key=lambda item: item[1])
+    if worst < limit:
+        return ""
+    part = q[model.q_slice(name)]
+    joint = model.bodies[model.joint_names.index(name)].joint
+    charted = "write the state in its other chart, joint.in_chart(q, chart)"
+    remedy = charted if joint.charts > 1 else "give it coordinates that are regular there, or a second_chart"
+    nearly = "" if worst > 1e12 else "nearly "
+    return (
+        f"the coordinates of joint {name!r} ({', '.join(joint.coordinates)}) are {nearly}singular at {np.array2string(part, precision=6)}: "
+        f"two of them move it in the same way (condition of S'AS {worst:.2g}); {remedy}"
+    )
+
+
+def articulated_inertia(row: Array) -> Array:
+    """(6, 6) from a row of Work.art as `kernels.articulated` leaves it."""
+    upper = np.triu_indices(3)
+    aa, ll = np.zeros((3, 3)), np.zeros((3, 3))
+    aa[upper], ll[upper] = row[S_AA : S_AA + 6], row[S_LL : S_LL + 6]
+    al = row[S_AL : S_AL + 9].reshape(3, 3)
+    return np.block([[aa + np.triu(aa, 1).T, al], [al.T, ll + np.triu(ll, 1).T]])
+
+
 def massless_joint(model: Model, q: Array) -> str | None:
     """Name of a joint that can move at q without moving any mass, which makes M(q) singular; None if there is none."""
     mass = mass_matrix(model, q)
@@ -136,14 +199,17 @@ def massless_joint(model: Model, q: Array) -> str | None:
     return model.joint_names[int(np.searchsorted(first, np.argmin(size), side="right")) - 1]
 
 
+def _check_finite(model: Model, q: Array, a: Array) -> None:
+    """Accelerations beyond reason are either those of singular coordinates, or the user's."""
+    if not np.all(np.isfinite(a)) or (model.has_symbolic_joints and _singular_coordinates(model, q, 1e12)):
+        raise _not_finite(model, q)
+
+
 def _not_finite(model: Model, q: Array) -> LeastActionError:
-    joint = massless_joint(model, q)
-    if joint is None:
-        return StateError(f"velocities or accelerations overflow at q = {q}; forces, momenta or masses of the model are too large")
-    return SingularMassError(
-        f"the mass matrix is singular at q = {q}: joint {joint!r} moves no inertia there, so its motion is undefined; "
-        "give the bodies it moves an inertia about its axis"
-    )
+    singular = explain_singular(model, q)
+    if singular:
+        return SingularMassError(f"the mass matrix is singular at q = {q}: {singular}")
+    return StateError(f"velocities or accelerations overflow at q = {q}; forces, momenta or masses of the model are too large")
 
 
 def _scratch(model: Model) -> Array:

@@ -91,8 +91,10 @@ def random_tree(
     return mech
 
 
-def random_joint(kind: type[Joint], rng: np.random.Generator) -> Joint:
-    """A joint of the given type with random axes."""
+def random_joint(kind: type[Joint] | Joint, rng: np.random.Generator) -> Joint:
+    """A joint of the given type with random axes, or the given joint itself."""
+    if isinstance(kind, Joint):
+        return kind
     a, b = rng.normal(size=3), rng.normal(size=3)
     if kind is Universal:
         return Universal(a, np.cross(a, b))

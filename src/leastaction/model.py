@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import listed, numbers
 from .constraints.base import Closure
 from .errors import StateError
-from .joints import Revolute
+from .joints import Revolute, SymbolicJoint
 from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body
 from .pose import Pose
@@ -53,6 +53,10 @@ class Model:
     def coordinate_names(self) -> list[str]:
         """One name per entry of q, for plots and messages."""
         return [_entry_name(b, c) for b in self.bodies for c in b.joint.coordinates]
+
+    @property
+    def has_symbolic_joints(self) -> bool:
+        return any(isinstance(b.joint, SymbolicJoint) for b in self.bodies)
 
     def q_slice(self, joint_name: str) -> slice:
         """Where the coordinates of a joint stand in q."""
@@ -143,7 +147,7 @@ class Model:
 
     def _normalise_quaternions(self, q: NDArray[np.float64]) -> None:
         for body in self.bodies:
-            if body.joint.nq > body.joint.nv:
+            if body.joint.has_quaternion:
                 part = q[self.q_slice(body.joint_name)][-4:]
                 length = float(np.linalg.norm(part))
                 if abs(length - 1.0) > 1e-6:

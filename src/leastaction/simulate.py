@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import number, numbers, time_step, whole_number
 from .closing import ClosedEvaluator
-from .errors import ConvergenceError, StateError
+from .dynamics import explain_singular
+from .errors import ConvergenceError, SingularMassError, StateError
 from .integrators import Integrator, Variational
 from .integrators.base import Advance
 from .model import Coordinates, Model
@@ -91,6 +92,8 @@ class Simulator:
             raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
         if start.model is not model:
             raise StateError(f"the state belongs to {start.model!r}, not to this {model!r}; make it with model.state(...)")
+        if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
+            raise SingularMassError(f"the start of the simulation is singular: {singular}")
         self.t0 = start.t
         self.steps = 0
         self._stepper = self.integrator.start(model, start, self.dt)

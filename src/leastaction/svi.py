@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import MechanismError, StateError
-from .joints import Free, Spherical, dispatch
+from .joints import Free, Spherical, SymbolicJoint, dispatch
 from .kernels import layout as L
 from .kernels import svi as kernels
 from .model import Coordinates, Model
@@ -78,10 +78,11 @@ def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
     """The frames of a model.  Joints with quaternions and forces without a potential are refused by name."""
     tree = model.tree
     for body in model.bodies:
-        if isinstance(body.joint, (Spherical, Free)):
+        if isinstance(body.joint, (Spherical, Free, SymbolicJoint)):
             raise MechanismError(
-                f"joint {body.joint_name!r} is a {type(body.joint).__name__} joint, but Johnson and Murphey's residual needs "
-                'coordinates that are plain numbers; use residual="drnea", or replace it by Universal, Revolute and Prismatic joints'
+                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's residual needs joints that are "
+                'rotations and translations by one coordinate each; use residual="drnea", or replace it by Universal, Revolute and '
+                "Prismatic joints"
             )
     if tree.has_dampers or len(tree.wrench_on) or len(tree.custom):
         raise MechanismError(
@@ -91,7 +92,7 @@ def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
     builder = _Builder()
     frame_of_body = [0]
     for i in range(1, len(model.bodies) + 1):
-        parent, kind, _, coordinate, nv = (int(x) for x in tree.link[i])
+        parent, kind, _, coordinate, nv, _ = (int(x) for x in tree.link[i])
         place = Pose(tree.body[i, L.PLACE_P : L.PLACE_P + 3], rotation=tree.body[i, L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
         at = frame_of_body[parent]
         if primitive:

@@ -5,7 +5,8 @@ import pytest
 
 import leastaction as la
 from leastaction.forces import Damper, Spring
-from leastaction.testing import Kinematics, random_mechanism, random_state
+from leastaction.joints import ALL
+from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
 from leastaction.testing import matrices as mat
 from leastaction.testing.action import potential, spatial_inertia, spring_energy, wrench_work
 from leastaction.testing.joint_laws import derivative
@@ -17,7 +18,8 @@ TOLERANCE = 1e-10
 
 def case(seed, forces=True):
     rng = np.random.default_rng(1000 + seed)
-    mech = random_mechanism(rng, int(rng.integers(1, 9)), forces=forces)
+    joints = [*ALL, *symbolic_samples()] if seed % 2 else None  # every second tree mixes in joints that are only a pose
+    mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, forces=forces)
     model = mech.compile()
     q, v = random_state(model, rng)
     return rng, mech, model, q, v

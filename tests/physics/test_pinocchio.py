@@ -66,7 +66,7 @@ def to_pinocchio(model, q):
     for body in model.bodies:
         part, vs = q[model.q_slice(body.joint_name)], model.v_slice(body.joint_name)
         rows = list(range(vs.start, vs.stop))
-        if body.joint.nq > body.joint.nv:
+        if body.joint.has_quaternion:
             part = np.concatenate([part[:-4], part[-3:], part[-4:-3]])
         if isinstance(body.joint, la.Free):
             rows = rows[3:] + rows[:3]

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..dynamics import massless_joint
+from ..dynamics import explain_singular
 from ..kernels import evaluate
 from ..kernels import explicit as kernels
 from ..lie.jit import Direct
@@ -84,12 +84,9 @@ class _Stepper:
         return Advance(made) if status == kernels.FINISHED else Advance(made, self._explain(), float("inf"))
 
     def _explain(self) -> str:
-        singular = massless_joint(self.model, self.stage.q)
+        singular = explain_singular(self.model, self.stage.q, limit=100.0)
         if singular:
-            return (
-                f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; "
-                "give the bodies it moves some inertia about its axis"
-            )
+            return singular
         fastest = float(np.abs(self.stage.v).max())
         return (
             f"the state is no longer finite (largest velocity before the step {fastest:.3g}); {type(self.integrator).__name__} is "

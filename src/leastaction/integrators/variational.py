@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..checks import number, whole_number
-from ..dynamics import massless_joint
+from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels import evaluate, layout, svi_run
 from ..kernels import variational as kernels
@@ -103,12 +103,9 @@ class _Stepper:
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
 
     def _explain(self, status: int, residual: float) -> str:
-        singular = massless_joint(self.model, self.work.q)
+        singular = explain_singular(self.model, self.work.q, limit=100.0)
         if singular:
-            return (
-                f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; "
-                "give the bodies it moves some inertia about its axis"
-            )
+            return singular
         remedies = ["a smaller dt"]
         if self.integrator.solver != "newton":
             remedies.append('solver="newton"')

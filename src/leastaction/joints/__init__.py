@@ -9,11 +9,12 @@ from .planar import Planar
 from .prismatic import Prismatic
 from .revolute import Revolute
 from .spherical import Spherical
+from .symbolic import SymbolicJoint
 from .universal import Universal
 
-#: every joint type; conformance tests run over this list
+#: every built-in joint type; conformance tests run over this list
 ALL: tuple[type[Joint], ...] = (
     Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Planar, Spherical, Free,
 )  # fmt: skip
 
-__all__ = ["ALL", "Joint"] + [cls.__name__ for cls in ALL]
+__all__ = ["ALL", "Joint", "SymbolicJoint"] + [cls.__name__ for cls in ALL]

@@ -46,6 +46,8 @@ class Joint:
     nv: ClassVar[int]  #: degrees of freedom
     coordinates: ClassVar[tuple[str, ...]]  #: what the coordinates mean, for messages and plots
     angular: ClassVar[tuple[bool, ...]]  #: per degree of freedom: angle (rad) or length (m)
+    has_quaternion: ClassVar[bool] = False  #: are the last four coordinates a unit quaternion, the velocity a twist?
+    charts: int = 1  #: with two, the last coordinate says which one a joint is in
 
     def frame(self) -> NDArray[np.float64]:
         """Rotation whose columns are the canonical x, y, z axes in the body frame."""

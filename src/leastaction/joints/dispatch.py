@@ -1,16 +1,17 @@
 """The one place that knows which joint is which: number -> kernels.
 
 Each function has one branch per joint; what a joint does not need (a bias when S is constant, ...) falls through to
-the default of joints whose coordinates are plain numbers.  A new joint is a new file and its branches here.
+the default of joints whose coordinates are plain numbers.  A new joint is a new file and its branches here; a joint that is
+only a pose needs neither (`SymbolicJoint`): its kind is the address of its generated code.
 """
 
 from ..lie.algebra import ZERO3
 from ..lie.jit import inlined, kernel
-from . import cylindrical, free, helical, planar, prismatic, revolute, spherical, universal
+from . import cylindrical, free, generated, helical, planar, prismatic, revolute, spherical, universal
 
 REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, UNIVERSAL, PLANAR, SPHERICAL, FREE = range(8)
 
-PARAMETERS = 4  # numbers a joint may keep in Model.joint_param
+PARAMETERS = 4  # numbers a built-in joint may keep in Tree.param
 
 
 @kernel
@@ -30,7 +31,9 @@ def pose(kind, param, i, q, k, d, v, f):
         return planar.pose(param, i, q, k, d, v, f)
     if kind == SPHERICAL:
         return spherical.pose(param, i, q, k, d, v, f)
-    return free.pose(param, i, q, k, d, v, f)
+    if kind == FREE:
+        return free.pose(param, i, q, k, d, v, f)
+    return generated.pose(kind, param, i, q, k, d, v, f)
 
 
 @kernel
@@ -50,7 +53,9 @@ def displacement(kind, param, i, q, k, d, v):
         return planar.displacement(param, i, q, k, d, v)
     if kind == SPHERICAL:
         return spherical.displacement(param, i, q, k, d, v)
-    return free.displacement(param, i, q, k, d, v)
+    if kind == FREE:
+        return free.displacement(param, i, q, k, d, v)
+    return generated.displacement(kind, param, i, q, k, d, v)
 
 
 @kernel
@@ -70,8 +75,19 @@ def columns(kind, param, i, q, k, d, v, f, S):
         planar.columns(param, i, q, k, d, v, f, S)
     elif kind == SPHERICAL:
         spherical.columns(param, i, q, k, d, v, f, S)
-    else:
+    elif kind == FREE:
         free.columns(param, i, q, k, d, v, f, S)
+    else:
+        generated.place(kind, param, i, q, k, d, v, f, S)
+
+
+@kernel
+def place(kind, param, i, q, k, d, v, f, S):
+    """Pose and columns together."""
+    if is_generated(kind):
+        return generated.place(kind, param, i, q, k, d, v, f, S)
+    columns(kind, param, i, q, k, d, v, f, S)
+    return pose(kind, param, i, q, k, d, v, f)
 
 
 @kernel
@@ -91,8 +107,8 @@ def mid_columns(kind, param, i, q, k, d, v, nv, S0, S1, S2):
 
 
 @kernel
-def mid_curvature(kind, q, k, d, v, S1, G, i, E):
-    """E[j, l] += (d S0_j / d d_l) . G with the wrench G[i, :] held fixed in the midpoint body frame."""
+def mid_curvature(kind, param, q, k, d, v, nv, S1, G, i, E, scratch):
+    """E[j, l] += (d S0_j / d d_l) . G with the wrench G[i, :] held fixed in the midpoint body frame; scratch: (6, 6)."""
     if kind == UNIVERSAL:
         universal.mid_curvature(q, k, d, v, G, i, E)
     elif kind == PLANAR:
@@ -101,6 +117,8 @@ def mid_curvature(kind, q, k, d, v, S1, G, i, E):
         spherical.mid_curvature(d, v, G, i, E)
     elif kind == FREE:
         free.mid_curvature(d, v, S1, G, i, E)
+    elif is_generated(kind):
+        generated.mid_curvature(kind, param, q, k, d, v, nv, S1, G, i, E, scratch)
 
 
 @kernel
@@ -139,7 +157,12 @@ def end_increment(kind, d, v, nv, out):
 @inlined
 def has_quaternion(kind):
     """Is the joint's velocity a twist rather than the rate of its coordinates?"""
-    return kind >= SPHERICAL
+    return kind in (SPHERICAL, FREE)
+
+
+@inlined
+def is_generated(kind):
+    return kind > FREE
 
 
 @kernel
@@ -170,6 +193,8 @@ def bias(kind, param, i, q, k, qd, v):
         return universal.bias(param, i, q, k, qd, v)
     if kind == PLANAR:
         return planar.bias(param, i, q, k, qd, v)
+    if is_generated(kind):
+        return generated.bias(kind, param, i, q, k, qd, v)
     return ZERO3, ZERO3
 
 

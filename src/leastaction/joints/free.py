@@ -27,6 +27,7 @@ class Free(Joint):
     """Floating body.  q = (x, y, z, w, x, y, z): position, unit quaternion scalar first; v = (omega, v) in the body frame."""
 
     kind = 7
+    has_quaternion = True
     nq = 7
     nv = 6
     coordinates = ("x", "y", "z", "qw", "qx", "qy", "qz")

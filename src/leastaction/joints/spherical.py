@@ -18,6 +18,7 @@ class Spherical(Joint):
     """Ball joint.  q = (w, x, y, z) unit quaternion, scalar first; v = angular velocity in the body frame."""
 
     kind = 6
+    has_quaternion = True
     nq = 4
     nv = 3
     coordinates = ("w", "x", "y", "z")

@@ -41,10 +41,15 @@ def turned_about_z(M, angle):
 @inlined
 def joint_pose(m, w, i, f):
     """Pose of body i in its parent at the fraction f of the step."""
-    placed = load9(m.body, i, PLACE_R)
-    origin = load3(m.body, i, PLACE_P)
     Rj, pj = dispatch.pose(m.link[i, KIND], m.param, i, w.q, m.link[i, QI], w.d, m.link[i, VI], f)
-    return matmul(placed, Rj), add(origin, matvec(placed, pj))
+    return placed(m, i, Rj, pj)
+
+
+@inlined
+def placed(m, i, Rj, pj):
+    """Pose of body i in its parent from that of its joint."""
+    rot = load9(m.body, i, PLACE_R)
+    return matmul(rot, Rj), add(load3(m.body, i, PLACE_P), matvec(rot, pj))
 
 
 @inlined
@@ -70,10 +75,10 @@ def set_node(m, w, h, kick, arriving, out):
             store9(row, i, R, rot)
             store3(row, i, P, load3(body, i, PLACE_P))
         else:
-            rot, origin = joint_pose(m, w, i, 0.0)
+            Rj, pj = dispatch.place(link[i, KIND], m.param, i, w.q, link[i, QI], w.d, link[i, VI], 0.0, w.S0)
+            rot, origin = placed(m, i, Rj, pj)
             store9(row, i, R, rot)
             store3(row, i, P, origin)
-            dispatch.columns(link[i, KIND], m.param, i, w.q, link[i, QI], w.d, link[i, VI], 0.0, w.S0)
         g = tmatvec(rot, load3(row, link[i, PARENT], GRAVITY))
         store3(row, i, GRAVITY, g)
         a, l = gravity_wrench(body, i, g)

@@ -92,6 +92,13 @@ def forward(m, w, t, q, v, tau, scratch, out):
 
 
 @entry
+def articulated(m, w, q):
+    """Work.art = articulated inertia of every body at q, its own joint not yet eliminated; Work.S0 = joint columns."""
+    place(m, w, q, w.r)
+    mass_factor(m, w)
+
+
+@entry
 def inverse(m, w, q, v, a, scratch, out):
     place(m, w, q, w.r)
     inverse_dynamics(m, w, v, a, scratch, out)

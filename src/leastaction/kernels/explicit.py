@@ -18,6 +18,7 @@ from ..joints.dispatch import FREE, SPHERICAL
 from ..lie.algebra import ZERO3, add, cross
 from ..lie.jit import entry, inlined, kernel
 from ..lie.retraction_exp import displacement
+from .charts import switch_charts
 from .evaluate import acceleration
 from .layout import KIND, NV, QI, VI
 
@@ -241,6 +242,8 @@ def run(m, w, s, clock, method, h, steps, tau, stride, out_q, out_v, evaluations
             return step, NOT_FINITE
         copy(s.new_q, s.q)
         copy(s.new_v, s.v)
+        if m.has_charts:
+            switch_charts(m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
         clock[COUNT] += 1.0
         if (step + 1) % stride == 0:
             k = (step + 1) // stride - 1

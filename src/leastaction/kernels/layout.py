@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..joints.charts import SCRATCH, SCRATCH_ROWS
+
 # np.int64, not int: Numba compiles a function anew for every plain int it is called with
 _i = np.int64
 
 # columns of Tree.link
-PARENT, KIND, QI, VI, NV = _i(0), _i(1), _i(2), _i(3), _i(4)
+PARENT, KIND, QI, VI, NV, CHARTED = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5)
+LINK_COLUMNS = _i(6)
 
 # columns of Tree.body
 PLACE_R = _i(0)  # 9  rotation of the joint at zero coordinates, parent axes
@@ -70,10 +73,11 @@ NEWTON, RIQN, BROYDEN, DENSE = range(4)
 class Tree(NamedTuple):
     """A compiled mechanism as the kernels see it."""
 
-    link: NDArray[np.int64]  # (n+1, 5) parent row, joint kind, first coordinate, first degree of freedom, their number
+    link: NDArray[np.int64]  # (n+1, LINK_COLUMNS) parent row, joint kind, first coordinate, first dof, their number, two charts?
     body: NDArray[np.float64]  # (n+1, BODY_COLUMNS)
-    param: NDArray[np.float64]  # (n+1, PARAMETERS) of the joints
+    param: NDArray[np.float64]  # (n+1, at least PARAMETERS) of the joints
     gravity: NDArray[np.float64]  # (3,) world axes, m/s^2
+    has_charts: int
     has_springs: int
     has_dampers: int
     stiffness: NDArray[np.float64]  # (nv,) joint springs
@@ -105,6 +109,8 @@ class Work(NamedTuple):
     linear: NDArray[np.float64]  # (n+1, LINEAR_COLUMNS)
     art: NDArray[np.float64]  # (n+1, 36) articulated blocks AA, AL, LA, LL
     world: NDArray[np.float64]  # (n+1, 12) pose in the world: rotation, position; only where a force needs it
+    charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
+    chart: NDArray[np.float64]  # (SCRATCH,) the same
 
 
 def make_work(n: int, nq: int, nv: int) -> Work:
@@ -116,6 +122,7 @@ def make_work(n: int, nq: int, nv: int) -> Work:
         z=zeros(nv), step=zeros(nv), target=zeros(nv), target_last=zeros(nv), load=zeros(nv),
         history=zeros(4, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
         factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
+        charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH),
     )  # fmt: skip
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0

@@ -229,7 +229,7 @@ def joint_curvature(m, w, mid, i, E):
         for r in range(nv):
             for c in range(nv):
                 E[r, c] = -E[r, c]
-    dispatch.mid_curvature(kind, w.q, k, w.d, v, mid.S1, mid.wrench, i, E)
+    dispatch.mid_curvature(kind, m.param, w.q, k, w.d, v, nv, mid.S1, mid.wrench, i, E, mid.X0)
 
 
 @kernel

@@ -46,9 +46,9 @@ def joint_mid_columns(kind, param, q, d, nv, S0, S1, S2):
 
 
 @entry
-def joint_mid_curvature(kind, q, d, S1, wrench, E):
-    """E (nv, nv) += d (S0 . wrench) / d increment; wrench (1, 6)."""
-    dispatch.mid_curvature(kind, q, FIRST, d, FIRST, S1, wrench, FIRST, E)
+def joint_mid_curvature(kind, param, q, d, nv, S1, wrench, E, scratch):
+    """E (nv, nv) += d (S0 . wrench) / d increment; wrench (1, 6), scratch (6, 6)."""
+    dispatch.mid_curvature(kind, param, q, FIRST, d, FIRST, nv, S1, wrench, FIRST, E, scratch)
 
 
 @entry

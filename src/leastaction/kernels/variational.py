@@ -6,6 +6,7 @@ it does not take.
 """
 
 from ..lie.jit import entry, inlined, kernel
+from .charts import switch_charts
 from .comparison import find_root
 from .layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, SCALE, STARTED, TIME
 from .midpoint import factorise12, solve12
@@ -158,6 +159,9 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
         arrive(m, w, mid, h, memory[TIME])
         for j in range(nv):
             w.target[j] += 0.5 * h * tau[row, j]
+        if m.has_charts and switch_charts(m, w, w.q, w.d, w.target):  # increments and factors of the past are of no use there
+            memory[HISTORY] = 0.0
+            memory[RATE] = ALWAYS_NEW
         if (step + 1) % stride == 0:
             k = (step + 1) // stride - 1
             for j in range(w.q.shape[0]):

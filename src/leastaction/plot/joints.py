@@ -45,7 +45,7 @@ def joints(
         label_y(right, _unit(body, "/s"))
         if (compared and row == 0) or body.joint.nv > 1:
             legend(left)
-        if body.joint.nq != body.joint.nv:
+        if body.joint.has_quaternion:
             legend(right)
     return finish(figure, save_to)
 
@@ -70,14 +70,14 @@ def _draw(axes: Axes, t: Array, columns: Array, parts: Sequence[str], run: int, 
 
 
 def _speed_names(body: Body) -> tuple[str, ...]:
-    if body.joint.nq == body.joint.nv:
-        return body.joint.coordinates
+    if not body.joint.has_quaternion:
+        return body.joint.coordinates[: body.joint.nv]
     return ("ωx", "ωy", "ωz", "vx", "vy", "vz")[: body.joint.nv]  # ball and free joints: body twist
 
 
 def _unit(body: Body, per: str) -> str:
     """Units of what is drawn: quaternions have none, other coordinates are angles or lengths."""
-    if body.joint.nq != body.joint.nv and not per:
+    if body.joint.has_quaternion and not per:
         units = ["1"] if body.joint.nv == 3 else ["m", "1"]
     else:
         units = sorted({"rad" if angle else "m" for angle in body.joint.angular}, reverse=True)

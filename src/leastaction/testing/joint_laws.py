@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..examples import random_joint
-from ..joints import Joint
+from ..joints import Joint, SymbolicJoint
 from ..joints.dispatch import PARAMETERS
 from ..kernels import probe
 from . import matrices as mat
@@ -41,13 +41,13 @@ class JointAlone:
 
     def __init__(self, joint: Joint):
         self.joint, self.kind, self.nv, self.nq = joint, joint.kind, joint.nv, joint.nq
-        self.param = np.zeros((1, PARAMETERS))
+        self.param = np.zeros((1, max(PARAMETERS, len(joint.parameters()))))
         self.param[0, : len(joint.parameters())] = joint.parameters()
         self.still = np.zeros(joint.nv)
 
     def random_coordinates(self, rng: np.random.Generator) -> Array:
         q = rng.normal(size=self.nq)
-        if self.nq > self.nv:
+        if self.joint.has_quaternion:
             q[-4:] /= np.linalg.norm(q[-4:])
         return q
 
@@ -75,7 +75,8 @@ class JointAlone:
 
     def mid_curvature(self, q: Array, d: Array, wrench: Array) -> Array:
         out = np.zeros((self.nv, self.nv))
-        probe.joint_mid_curvature(self.kind, q, d, self.mid_columns(q, d)[1], wrench[None].copy(), out)
+        increment = self.mid_columns(q, d)[1]
+        probe.joint_mid_curvature(self.kind, self.param, q, d, self.nv, increment, wrench[None].copy(), out, np.zeros((6, 6)))
         return out
 
     def advanced(self, q: Array, d: Array) -> Array:
@@ -147,11 +148,14 @@ def _check_description(joint: Joint) -> None:
     frame = joint.frame()
     _demand(frame.T @ frame, np.eye(3), _ROUNDING, joint, "orthonormality of frame()")
     assert np.linalg.det(frame) > 0, f"{joint!r}: frame() is left-handed"
-    assert len(joint.parameters()) <= PARAMETERS, f"{joint!r}: more than {PARAMETERS} parameters"
+    assert isinstance(joint, SymbolicJoint) or len(joint.parameters()) <= PARAMETERS, f"{joint!r}: more than {PARAMETERS} parameters"
 
 
 def _law_pose(a: JointAlone, q, d, v, rng) -> None:
-    _demand(a.pose(a.joint.neutral()), np.eye(4), _ROUNDING, a.joint, "pose at neutral() (the identity)")
+    if isinstance(a.joint, SymbolicJoint):  # its zero position is the user's
+        _demand(a.pose(q), a.joint.reference_pose(q), _ROUNDING, a.joint, "compiled pose against the expression")
+    else:
+        _demand(a.pose(a.joint.neutral()), np.eye(4), _ROUNDING, a.joint, "pose at neutral() (the identity)")
     for f in (0.0, 0.5, 1.0):
         R = a.pose(q, d, f)[:3, :3]
         _demand(R.T @ R, np.eye(3), _ROUNDING, a.joint, f"orthonormality of pose at f = {f}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..examples import random_inertia, random_joint
 from ..forces import Damper, Spring, Wrench
-from ..joints import ALL, Fixed, Free, Joint, Prismatic, Revolute, Spherical
+from ..joints import ALL, Fixed, Free, Joint, Prismatic, Revolute, Spherical, SymbolicJoint
 from ..mechanism import WORLD, Mechanism
 from ..model import Model
 from ..pose import Pose
@@ -19,11 +19,11 @@ Array = np.ndarray
 def random_mechanism(
     rng: np.random.Generator,
     n: int = 6,
-    joints: Sequence[type[Joint]] | None = None,
+    joints: Sequence[type[Joint] | Joint] | None = None,
     forces: bool = True,
     oddities: bool = True,
 ) -> Mechanism:
-    """A random tree of n moving bodies over the given joint types (all of them if left out).
+    """A random tree of n moving bodies over the given joint types or joints (all built-in types if left out).
 
     forces    joint springs and dampers on about half of the joints, wrenches on bodies and frames
     oddities  also fixed bodies, frames that carry bodies, and massless bodies between massive ones
@@ -66,7 +66,9 @@ def random_pose(rng: np.random.Generator) -> Pose:
 
 def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
     q = rng.normal(size=joint.nq)
-    if joint.nq > joint.nv:  # the last four are a unit quaternion
+    if isinstance(joint, SymbolicJoint):  # near its start, away from where its coordinates may be singular
+        q = joint.neutral() + 0.3 * q
+    if joint.has_quaternion:
         q[-4:] /= np.linalg.norm(q[-4:])
     return q
 

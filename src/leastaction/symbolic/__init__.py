@@ -1,0 +1,8 @@
+"""From a pose as a function of coordinates to compiled code: what symbolic joints are made with.
+
+`transform.py`  the words a pose is written in
+`graph.py`      its arithmetic as a graph without repetitions: derivatives and exact differences
+`program.py`    what the kernels ask of a joint, as graphs
+`emit.py`       a graph as readable Python
+`store.py`      the generated modules and their machine code on disk
+"""

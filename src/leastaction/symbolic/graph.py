@@ -1,0 +1,357 @@
+"""Arithmetic as a graph: every expression once, zeros and ones folded, derivatives and differences as more of the same graph.
+
+Derivatives are taken along the graph, in one pass per direction, so their size stays a small multiple of the pose's: the
+reason Si and Guenter use D*, and why no expression is ever multiplied out here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+
+from ..errors import MechanismError
+
+Node = int
+
+# what SymPy calls a function and how the graph computes it; everything else is written with these
+_PLAIN = {"sin", "cos", "exp", "log", "sinh", "cosh", "sqrt", "atan2", "abs", "sign", "expm1", "log1p"}
+
+
+class Graph:
+    """Nodes are numbers; `op[n]` and `args[n]` say what node n is.  Equal nodes are the same node."""
+
+    def __init__(self) -> None:
+        self.op: list[str] = []
+        self.args: list[tuple[Any, ...]] = []
+        self._known: dict[tuple, Node] = {}
+        self._of: dict[sympy.Basic, Node] = {}
+        self.zero, self.one = self.const(0.0), self.const(1.0)
+
+    # ------------------------------------------------------------------------------------------------ making nodes
+
+    def _node(self, op: str, *args: Any) -> Node:
+        key = (op, *args)
+        if key not in self._known:
+            self._known[key] = len(self.op)
+            self.op.append(op)
+            self.args.append(args)
+        return self._known[key]
+
+    def input(self, name: str) -> Node:
+        return self._node("input", name)
+
+    def const(self, value: float) -> Node:
+        return self._node("const", float(value) + 0.0)  # + 0.0: no negative zero
+
+    def value(self, n: Node) -> float | None:
+        """The number of a constant node, otherwise None."""
+        return self.args[n][0] if self.op[n] == "const" else None
+
+    def add(self, a: Node, b: Node) -> Node:
+        x, y = self.value(a), self.value(b)
+        if x is not None and y is not None:
+            return self.const(x + y)
+        if x == 0.0:
+            return b
+        if y == 0.0:
+            return a
+        if self.op[b] == "neg":
+            return self.sub(a, self.args[b][0])
+        if self.op[a] == "neg":
+            return self.sub(b, self.args[a][0])
+        return self._node("add", *sorted((a, b)))
+
+    def sub(self, a: Node, b: Node) -> Node:
+        x, y = self.value(a), self.value(b)
+        if x is not None and y is not None:
+            return self.const(x - y)
+        if a == b:
+            return self.zero
+        if y == 0.0:
+            return a
+        if x == 0.0:
+            return self.neg(b)
+        if self.op[b] == "neg":
+            return self.add(a, self.args[b][0])
+        return self._node("sub", a, b)
+
+    def neg(self, a: Node) -> Node:
+        x = self.value(a)
+        if x is not None:
+            return self.const(-x)
+        if self.op[a] == "neg":
+            return self.args[a][0]
+        if self.op[a] == "sub":
+            return self._node("sub", self.args[a][1], self.args[a][0])
+        return self._node("neg", a)
+
+    def mul(self, a: Node, b: Node) -> Node:
+        x, y = self.value(a), self.value(b)
+        if x is not None and y is not None:
+            return self.const(x * y)
+        for number, other in ((x, b), (y, a)):
+            if number == 0.0:
+                return self.zero
+            if number == 1.0:
+                return other
+            if number == -1.0:
+                return self.neg(other)
+        if self.op[a] == "neg":
+            return self.neg(self.mul(self.args[a][0], b))
+        if self.op[b] == "neg":
+            return self.neg(self.mul(a, self.args[b][0]))
+        return self._node("mul", *sorted((a, b)))
+
+    def div(self, a: Node, b: Node) -> Node:
+        x, y = self.value(a), self.value(b)
+        if x is not None and y:
+            return self.const(x / y)
+        if x == 0.0:
+            return self.zero
+        if y is not None and y != 0.0:
+            return self.mul(a, self.const(1.0 / y))
+        if self.op[a] == "neg":
+            return self.neg(self.div(self.args[a][0], b))
+        return self._node("div", a, b)
+
+    def power(self, a: Node, n: int) -> Node:
+        """a^n by multiplications, for derivatives and differences need no further rule then."""
+        if n < 0:
+            return self.div(self.one, self.power(a, -n))
+        if n == 0:
+            return self.one
+        half = self.power(a, n // 2)
+        square = self.mul(half, half)
+        return self.mul(square, a) if n % 2 else square
+
+    def call(self, name: str, *args: Node) -> Node:
+        if name in ("sin", "cos") and self.op[args[0]] == "neg":  # one argument, one pair of sine and cosine
+            inner = self.call(name, self.args[args[0]][0])
+            return inner if name == "cos" else self.neg(inner)
+        values = [self.value(a) for a in args]
+        if all(v is not None for v in values):
+            return self.const(_NUMBER[name](*values))
+        return self._node(name, *args)
+
+    def sum(self, *terms: Node) -> Node:
+        total = self.zero
+        for t in terms:
+            total = self.add(total, t)
+        return total
+
+    def dot(self, a, b) -> Node:
+        return self.sum(*(self.mul(x, y) for x, y in zip(a, b, strict=True)))
+
+    # ------------------------------------------------------------------------------------------------ from SymPy
+
+    def of(self, expression: Any) -> Node:
+        """The node of a SymPy expression of inputs (symbols) and numbers."""
+        expression = sympy.sympify(expression)
+        if expression not in self._of:
+            self._of[expression] = self._read(expression)
+        return self._of[expression]
+
+    def _read(self, e: sympy.Basic) -> Node:
+        if e.is_Symbol:
+            return self.input(e.name)
+        if e.is_number:
+            value = complex(e)
+            if value.imag != 0.0 or value.real != value.real or abs(value.real) == float("inf"):
+                raise MechanismError(f"the pose contains {e}, which is not a finite real number")
+            return self.const(value.real)
+        if e.is_Add:
+            return self.sum(*(self.of(a) for a in e.args))
+        if e.is_Mul:
+            above, below = self.one, self.one
+            for a in e.args:
+                if a.is_Pow and a.exp.is_number and a.exp.is_negative:
+                    below = self.mul(below, self.of(a.base ** (-a.exp)))
+                else:
+                    above = self.mul(above, self.of(a))
+            return self.div(above, below)
+        if e.is_Pow:
+            return self._read_power(e.base, e.exp)
+        return self._read_function(e)
+
+    def _read_power(self, base: sympy.Basic, exponent: sympy.Basic) -> Node:
+        if exponent.is_Integer:
+            return self.power(self.of(base), int(exponent))
+        if exponent.is_Rational and exponent.q == 2:
+            return self.power(self.call("sqrt", self.of(base)), int(exponent.p))
+        if base is sympy.E:
+            return self.call("exp", self.of(exponent))
+        return self.call("exp", self.mul(self.of(exponent), self.call("log", self.of(base))))
+
+    def _read_function(self, e: sympy.Basic) -> Node:
+        name = e.func.__name__.lower()
+        if isinstance(e, sympy.Piecewise):
+            result = self.const(float("nan"))
+            for value, condition in reversed(e.args):
+                result = self.of(value) if condition is sympy.true else self._select(condition, self.of(value), result)
+            return result
+        args = [self.of(a) for a in e.args]
+        if name in _PLAIN:
+            return self.call(name, *args)
+        if name == "tan":
+            return self.div(self.call("sin", *args), self.call("cos", *args))
+        if name == "tanh":
+            return self.div(self.call("sinh", *args), self.call("cosh", *args))
+        if name == "atan":
+            return self.call("atan2", args[0], self.one)
+        if name in ("asin", "acos"):
+            other = self.call("sqrt", self.mul(self.sub(self.one, args[0]), self.add(self.one, args[0])))
+            return self.call("atan2", args[0], other) if name == "asin" else self.call("atan2", other, args[0])
+        if name in ("min", "max"):
+            result = args[0]
+            for a in args[1:]:
+                below = self._node("lt", result, a)
+                result = self._node("select", below, *((result, a) if name == "min" else (a, result)))
+            return result
+        raise MechanismError(
+            f"the pose contains {e}; {e.func.__name__} is not among the functions a joint can be made of: "
+            "+ - * / **, sin, cos, tan, asin, acos, atan, atan2, sqrt, exp, log, sinh, cosh, tanh, Abs, sign, Min, Max, Piecewise"
+        )
+
+    def _select(self, condition: sympy.Basic, a: Node, b: Node) -> Node:
+        if not isinstance(condition, (sympy.StrictLessThan, sympy.LessThan, sympy.StrictGreaterThan, sympy.GreaterThan)):
+            raise MechanismError(f"the pose contains a Piecewise with the condition {condition}; give one such as q < 1")
+        smaller, larger = (condition.lts, condition.gts)
+        return self._node("select", self._node("lt", self.of(smaller), self.of(larger)), a, b)
+
+    # ------------------------------------------------------------------------------------------------ calculus
+
+    def tangent(self, n: Node, seeds: Mapping[Node, Node], known: dict[Node, Node] | None = None) -> Node:
+        """Derivative of node n when each input moves at the rate `seeds` says (others stand still).
+
+        `known` carries what was found already to further calls with the same seeds.
+        """
+        known = {} if known is None else known
+        for m in self.needed([n]):  # in order, so no recursion
+            if m not in known:
+                known[m] = self._tangent(m, seeds, known)
+        return known[n]
+
+    def _tangent(self, n: Node, seeds: Mapping[Node, Node], known: dict[Node, Node]) -> Node:
+        op, args = self.op[n], self.args[n]
+        if op == "input":
+            return seeds.get(n, self.zero)
+        if op in ("const", "sign", "lt"):
+            return self.zero
+        d = [known[a] for a in args]
+        a = args[0]
+        if all(x == self.zero for x in (d[1:] if op == "select" else d)):
+            return self.zero
+        if op == "add":
+            return self.add(*d)
+        if op == "sub":
+            return self.sub(*d)
+        if op == "neg":
+            return self.neg(d[0])
+        if op == "mul":
+            return self.add(self.mul(d[0], args[1]), self.mul(a, d[1]))
+        if op == "div":
+            return self.div(self.sub(d[0], self.mul(n, d[1])), args[1])
+        if op == "sin":
+            return self.mul(self.call("cos", a), d[0])
+        if op == "cos":
+            return self.neg(self.mul(self.call("sin", a), d[0]))
+        if op == "sqrt":
+            return self.div(self.mul(self.const(0.5), d[0]), n)
+        if op == "exp":
+            return self.mul(n, d[0])
+        if op == "log":
+            return self.div(d[0], a)
+        if op in ("sinh", "cosh"):
+            return self.mul(self.call("cosh" if op == "sinh" else "sinh", a), d[0])
+        if op == "abs":
+            return self.mul(self.call("sign", a), d[0])
+        if op == "atan2":
+            y, x = args
+            square = self.add(self.mul(x, x), self.mul(y, y))
+            return self.div(self.sub(self.mul(x, d[0]), self.mul(y, d[1])), square)
+        if op == "select":
+            return self._node("select", a, d[1], d[2])
+        raise NotImplementedError(op)
+
+    def difference(self, n: Node, increments: Mapping[Node, Node], known: dict[Node, Node]) -> Node:
+        """Value of node n when each input has grown by its increment, minus its value now, without subtracting the two.
+
+        An increment of 1e-9 keeps all its digits.  Only Abs, Min, Max and Piecewise are subtracted.
+        """
+        for m in self.needed([n]):
+            if m not in known:
+                known[m] = self._difference(m, increments, known)
+        return known[n]
+
+    def _difference(self, n: Node, increments: Mapping[Node, Node], known: dict[Node, Node]) -> Node:
+        op, args = self.op[n], self.args[n]
+        if op == "input":
+            return increments.get(n, self.zero)
+        if op == "const":
+            return self.zero
+        d = [known[a] for a in args]
+        if all(x == self.zero for x in d):
+            return self.zero
+        a, da = args[0], d[0]
+        end = [self.add(x, dx) for x, dx in zip(args, d, strict=True)]
+        if op == "add":
+            return self.add(*d)
+        if op == "sub":
+            return self.sub(*d)
+        if op == "neg":
+            return self.neg(da)
+        if op == "mul":
+            return self.add(self.mul(da, args[1]), self.mul(end[0], d[1]))
+        if op == "div":
+            return self.div(self.sub(da, self.mul(n, d[1])), end[1])
+        if op in ("sin", "cos"):  # 2 sin(da/2) times sine or cosine half way
+            half_sin, half_cos = self._node("half_sin", da), self._node("half_cos", da)
+            s, c, twice = self.call("sin", a), self.call("cos", a), self.add(half_sin, half_sin)
+            if op == "sin":
+                return self.mul(twice, self.sub(self.mul(c, half_cos), self.mul(s, half_sin)))
+            return self.neg(self.mul(twice, self.add(self.mul(s, half_cos), self.mul(c, half_sin))))
+        if op == "sqrt":
+            return self.div(da, self.add(n, self.call("sqrt", end[0])))
+        if op == "exp":
+            return self.mul(n, self.call("expm1", da))
+        if op == "log":
+            return self.call("log1p", self.div(da, a))
+        if op in ("sinh", "cosh"):
+            half = self.call("sinh", self.mul(self.const(0.5), da))
+            grown = self.mul(self.const(2.0), self.mul(half, half))  # cosh(da) - 1
+            other = self.call("cosh" if op == "sinh" else "sinh", a)
+            return self.add(self.mul(n, grown), self.mul(other, self.call("sinh", da)))
+        if op == "atan2":
+            y, x = args
+            turned = self.sub(self.mul(x, d[0]), self.mul(y, d[1]))
+            return self.call("atan2", turned, self.add(self.mul(x, end[1]), self.mul(y, end[0])))
+        if op == "lt":
+            return self._node("lt", *end)
+        if op == "select":  # the condition at the end stands in the place of its difference
+            end_condition = d[0] if d[0] != self.zero else a
+            return self.sub(self._node("select", end_condition, end[1], end[2]), n)
+        return self.sub(self.call(op, *end), n)  # abs, sign
+
+    # ------------------------------------------------------------------------------------------------ reading it
+
+    def needed(self, outputs: list[Node]) -> list[Node]:
+        """All nodes the outputs depend on, each after its arguments."""
+        found: set[Node] = set()
+        stack = list(outputs)
+        while stack:
+            n = stack.pop()
+            if n not in found:
+                found.add(n)
+                if self.op[n] not in ("const", "input"):
+                    stack.extend(self.args[n])
+        return sorted(found)  # arguments are made before what uses them
+
+
+def _sign(x: float) -> float:
+    return math.copysign(1.0, x) if x else 0.0
+
+
+_NUMBER = {name: getattr(math, name) for name in _PLAIN - {"abs", "sign"}} | {"abs": abs, "sign": _sign}

@@ -1,0 +1,137 @@
+"""The module of one joint: its pose as a graph, four functions, one compiled function that the kernels call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+import sympy
+
+from . import emit, store
+from .graph import Graph
+from .program import Block, PoseGraph
+from .transform import Transform
+
+_HEAD = '''"""Joint {name!r}, generated from its pose.
+
+{pose}
+"""
+
+from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
+
+from leastaction.lie.jit import kernel
+from leastaction.symbolic.runtime import (
+    BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, compiled_joint, half_sincos, quaternion_of_difference, sign, sincos,
+)
+'''
+
+_ANSWER = '''
+
+@kernel
+def answer{chart}(what, param, q, d, f, out, S):
+    if what == POSE:
+        pose{chart}(param, q, d, f, out)
+    elif what == PLACE:
+        place{chart}(param, q, d, f, out, S)
+    elif what == DISPLACEMENT:
+        displacement{chart}(param, q, d, out)
+    elif what == BIAS:
+        bias{chart}(param, q, d, out)
+'''
+
+_CHOOSE_CHART = '''
+
+@kernel
+def answer(what, param, q, d, f, out, S):
+    if what == COORDINATES:
+        if f < 0.5:
+            coordinates_first(param, q, out)
+        else:
+            coordinates_second(param, q, out)
+    elif q[{nv}] < 0.5:
+        answer_first(what, param, q, d, f, out, S)
+    else:
+        answer_second(what, param, q, d, f, out, S)
+'''
+
+_TAIL = '''
+
+def joint(what, param, q, d, f, out, S):
+    answer(what, param, q, d, f, out, S)
+
+
+compiled = compiled_joint(joint)
+'''
+
+_QUATERNION = "out[0], out[1], out[2], out[3] = quaternion_of_difference(E0, E1, E2, E3, E4, E5, E6, E7, E8)"
+
+Symbols = list[sympy.Symbol]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A pose as a function of coordinates, and these as a function of the pose (only where there is a second chart)."""
+
+    transform: Transform
+    inverse: tuple[sympy.Expr, ...] = ()
+
+
+def pose_symbols() -> tuple[sympy.Matrix, sympy.Matrix]:
+    """R and p as symbols, what `Chart.inverse` is written in."""
+    rotation = sympy.Matrix(3, 3, lambda r, c: sympy.Symbol(f"R{r}{c}", real=True))
+    return rotation, sympy.Matrix([sympy.Symbol(f"x{r}", real=True) for r in range(3)])
+
+
+def joint_module(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> ModuleType:
+    """The compiled module of a joint, from disk if its pose has been compiled before."""
+    described = [str(part) for chart in charts for factor in chart.transform.factors for part in factor]
+    key = store.key(name, str(q), str(parameters), *described, *(str(chart.inverse) for chart in charts))
+    return store.load(key, lambda: source(name, charts, q, parameters))
+
+
+def source(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> str:
+    described = "\n\n".join(_described(chart.transform, q, parameters) for chart in charts)
+    parts = [_HEAD.format(name=name, pose=described)]
+    suffixes = ["_first", "_second"] if len(charts) > 1 else [""]
+    for suffix, chart in zip(suffixes, charts, strict=True):
+        parts += _chart_functions(suffix, chart, q, parameters)
+    if len(charts) > 1:
+        parts.append(_CHOOSE_CHART.format(nv=len(q)))
+    return "".join([*parts, _TAIL])
+
+
+def _chart_functions(suffix: str, chart: Chart, q: Symbols, parameters: Symbols) -> list[str]:
+    pose = PoseGraph(Graph(), chart.transform, [s.name for s in q])
+    fixed = {s.name: f"param[{k}]" for k, s in enumerate(parameters)}
+    at_q = fixed | {s.name: f"q[{j}]" for j, s in enumerate(q)}
+    at_fraction = fixed | {s.name: f"q[{j}] + f * d[{j}]" for j, s in enumerate(q)}
+    increments = [f"d{j}" for j in range(len(q))]
+    with_steps = at_q | {name: f"d[{j}]" for j, name in enumerate(increments)}
+
+    def function(what: str, arguments: str, doc: str, block: Block, loads: Mapping[str, str], end: tuple[str, ...] = ()) -> str:
+        return "\n\n@kernel\n" + emit.function(what + suffix, arguments, doc, block, loads, end) + "\n"
+
+    parts = [
+        function("pose", "param, q, d, f, out", "Pose at q + f d.", pose.pose(), at_fraction),
+        function("place", "param, q, d, f, out, S", "Pose and columns at q + f d.", pose.place(), at_fraction),
+        function("displacement", "param, q, d, out", "X(q)^-1 X(q + d).", pose.displacement(increments), with_steps, (_QUATERNION,)),
+        function("bias", "param, q, d, out", "(dS/dt) d.", pose.bias(increments), with_steps),
+        _ANSWER.format(chart=suffix),
+    ]
+    if chart.inverse:
+        block = Block(Graph())
+        block.write("out[{}]", 0, [block.graph.of(e) for e in chart.inverse])
+        rotation, position = pose_symbols()
+        from_pose = fixed | {s.name: f"X[{k}]" for k, s in enumerate([*rotation, *position])}
+        parts.append(function("coordinates", "param, X, out", "Coordinates of the pose X.", block, from_pose))
+    return parts
+
+
+def _described(transform: Transform, q: Symbols, parameters: Symbols) -> str:
+    lines = [f"coordinates {', '.join(map(str, q))}" + (f"; parameters {', '.join(map(str, parameters))}" if parameters else "")]
+    for R, p in transform.factors:
+        turn = "" if R.is_Identity else f"  turn {R.tolist()}"
+        move = "" if p.is_zero_matrix else f"  move {list(p)}"
+        lines.append(f"{turn}{move}")
+    return "\n".join(line[:1000].replace("\\", "/") for line in lines)
