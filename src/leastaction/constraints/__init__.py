@@ -7,5 +7,6 @@ from .distance import Distance
 from .gear import Gear
 from .rolling import Rolling
 from .skate import Skate
+from .tree import jacobian, values
 
-__all__ = ["Close", "Closure", "Coincident", "Constraint", "Distance", "Gear", "Rolling", "Skate"]
+__all__ = ["Close", "Closure", "Coincident", "Constraint", "Distance", "Gear", "Rolling", "Skate", "jacobian", "values"]
