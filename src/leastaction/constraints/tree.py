@@ -38,7 +38,8 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
     link = model.tree.link
     con: list[list[int]] = []
     place, anchor, top = [], [0], []
-    gear, ratio, call, argument, least = [], [], [], [], []
+    gear, ratio, call, least = [], [], [], []
+    argument: list[tuple[int, int]] = []
     kinds: list[int] = []
     rows: list[list[float]] = []
 
