@@ -73,7 +73,7 @@ class _Stepper:
         flow.target[:] = _momenta(net.body, twists)
         self.memory = np.zeros(layout.MEMORY)
         self.memory[layout.RATE] = layout.ALWAYS_NEW
-        self.memory[layout.RATE_AGED] = 0.01  # hopeful: tried on the second step
+        self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
         self.memory[layout.TIME] = state.t
         self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
 
