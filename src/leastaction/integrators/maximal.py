@@ -28,8 +28,8 @@ class Maximal(Integrator):
 
     retraction   "exp", "cayley" or "quaternion" (the paper)
     elimination  "fill-reducing", or "closures-last" (the paper: closures form a dense last block)
-    tol          largest residual relative to the largest momentum of the step, and largest constraint error relative to
-                 the largest displacement
+    tol          largest residual relative to the momenta of all bodies together, and largest constraint error relative to the
+                 largest displacement of the step
     """
 
     order = 2
@@ -107,7 +107,7 @@ class _Stepper:
         scale = float(self.memory[layout.SCALE])
         errors = np.abs(self.flow.r[6 * len(self.model.bodies) :])
         return (
-            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}), the "
+            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the momenta of all bodies, {scale:.3g}), the "
             f"constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
             f"try {', '.join(remedies)}"
         )

@@ -280,7 +280,7 @@ def set_correction(s):
 def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, careful):
     """Solve the step; returns (evaluations, residual in units of what is allowed).
 
-    Momenta are compared with the largest momentum, constraints with the largest displacement of the step.  Which
+    Momenta are compared with those of all bodies together, constraints with the largest displacement of the step.  Which
     factorisation is used, and when a correction is taken back or halved: see `newton` in kernels/variational.py.
     """
     first, last = 6 * (s.node.shape[0] - 1), s.d.shape[0]
@@ -349,10 +349,12 @@ def choose_factorisation(m, b, s, memory, h, norm, retraction):
 
 @inlined
 def momentum_scale(m, s):
-    top = 0.0
+    """What momenta are compared with: the sum of the bodies' momenta, whatever their directions."""
+    angular, linear = 0.0, 0.0
     for i in range(1, s.target.shape[0]):
-        for a in range(6):
-            top = max(top, abs(s.target[i, a]))
+        angular += max(abs(s.target[i, 0]), abs(s.target[i, 1]), abs(s.target[i, 2]))
+        linear += max(abs(s.target[i, 3]), abs(s.target[i, 4]), abs(s.target[i, 5]))
+    top = max(angular, linear)
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(s.load, 0, s.load.shape[0]))
     return top
