@@ -9,6 +9,8 @@ True
 
 from . import analysis, discrete, dynamics, examples, plot
 from .constraints import Close, Coincident, Constraint, Distance, Gear, Rolling, Skate
+from .conversion import MaximalState, to_maximal, to_minimal
+from .crosscheck import Crosscheck, crosscheck
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, SemiImplicitEuler, Variational
@@ -23,8 +25,9 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free", "Gear",
-    "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic",
-    "RK4", "RKMK4", "Revolute", "Rolling", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
-    "StateError", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
+    "Close", "Coincident", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed",
+    "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "MaximalState", "Mechanism", "MechanismError",
+    "Model", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "SemiImplicitEuler", "Simulator",
+    "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "Trajectory", "Universal", "Variational", "Wrench",
+    "analysis", "crosscheck", "discrete", "dynamics", "examples", "plot", "simulate", "to_maximal", "to_minimal",
 ]  # fmt: skip

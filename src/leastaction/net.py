@@ -46,7 +46,9 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     n = len(model.bodies)
     com = _centres_of_mass(model)
     con: list[list[int]] = []
-    place, kinds, rows = [], [], []
+    place: list[Array] = []
+    kinds: list[int] = []
+    rows: list[list[float]] = []
     slots: list[tuple[int, int]] = []  # (body, constraint)
 
     def add(a: int, b: int, pose_a: Pose, pose_b: Pose, kind: int, on: Sequence[int]) -> int:

@@ -107,8 +107,8 @@ class _Stepper:
         scale = float(self.memory[layout.SCALE])
         errors = np.abs(self.flow.r[6 * len(self.model.bodies) :])
         return (
-            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the momenta of all bodies, {scale:.3g}), the "
-            f"constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
+            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the momenta of all bodies), "
+            f"the constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
             f"try {', '.join(remedies)}"
         )
 

@@ -100,8 +100,8 @@ def solve(b, s):
         for p in range(pivots):
             # below the diagonal; the block of four that holds it is done one by one
             x, column = get(y, p), at + p * stride
-            edge = min(p - p % 4 + 4, size)
-            for r in range(p + 1, edge):
+            edge = p - p % 4 + 4
+            for r in range(p + 1, min(edge, size)):
                 put(y, r, get(y, r) - get(a, column + r) * x)
             subtract_column(a, column, y, edge, stride, x)
         for r in range(size):

@@ -89,8 +89,16 @@ def twists_entry(m, w, b, s, q, v, out):
 
 
 @entry
-def minimal_entry(m, b, s, V, q, v):
-    """Joint coordinates and velocities of the poses in Flow.node and the twists V; angles continued from Flow.q."""
+def minimal_entry(m, b, s, V, q, v, errors):
+    """Joint coordinates and velocities of the poses in Flow.node and the twists V; angles continued from Flow.q.
+
+    errors = violation of the constraints.
+    """
+    measure(b, s)
+    for j in range(s.d.shape[0]):
+        s.d[j] = 0.0
+    place_end(s)
+    values(b, s, errors, 0)
     coordinates(m, b, s, s.node, s.apart, q)
     joint_velocities(m, b, s, q, V, v)
 
@@ -102,8 +110,11 @@ def consistent_velocities(m, w, b, s, q, p, v):
     for k in range(q.shape[0]):
         set_node(m, w, b, s, q[k])
         for j in range(s.d.shape[0]):
-            s.d[j], s.r[j] = 0.0, 0.0
+            s.d[j] = 0.0
         place_end(s)
+        values(b, s, s.r, 6 * (n - 1))  # as a whole step without motion, for what the derivatives need
+        for j in range(s.d.shape[0]):
+            s.r[j] = 0.0
         for i in range(n):
             for e in range(6):
                 s.x[i, e], s.wrench[i, e] = 0.0, 0.0
