@@ -7,7 +7,7 @@
 True
 """
 
-from . import analysis, constraints, discrete, dynamics, examples, plot
+from . import analysis, constraints, discrete, dynamics, examples, library, plot
 from .constraints import (
     Cam,
     Close,
@@ -43,5 +43,5 @@ __all__ = [
     "MechanismError", "Model", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling",
     "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError",
     "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "constraints", "crosscheck",
-    "discrete", "dynamics", "examples", "plot", "simulate", "to_maximal", "to_minimal",
+    "discrete", "dynamics", "examples", "library", "plot", "simulate", "to_maximal", "to_minimal",
 ]  # fmt: skip

@@ -55,7 +55,8 @@ def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinate
     if model.closures:
         constrained.constrained_forward(model.tree, model.make_work(), tree.make_ties(model), *arguments)
     else:
-        evaluate.forward(model.tree, model.make_work(), *arguments)
+        kernel = (model.specialised and model.specialised.forward) or evaluate.forward
+        kernel(model.tree, model.make_work(), *arguments)
     if not np.all(np.abs(out) < _SUSPICIOUS):
         _check_finite(model, model.coordinates(q), out)
     return out
