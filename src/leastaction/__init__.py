@@ -7,8 +7,23 @@
 True
 """
 
-from . import analysis, discrete, dynamics, examples, plot
-from .constraints import Close, Coincident, Constraint, Distance, Gear, Rolling, Skate
+from . import analysis, constraints, discrete, dynamics, examples, library, plot
+from .constraints import (
+    Cam,
+    Close,
+    Coincident,
+    Constraint,
+    Distance,
+    Gear,
+    PointOnPlane,
+    Prescribed,
+    Rolling,
+    Screw,
+    Skate,
+    SymbolicConstraint,
+)
+from .conversion import MaximalState, to_maximal, to_minimal
+from .crosscheck import Crosscheck, crosscheck
 from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree
@@ -25,10 +40,11 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "FormatError",
-    "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring", "Maximal", "Mechanism",
-    "MechanismError", "Model", "NonlinearSpring", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicJoint",
-    "Trajectory", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "load", "plot",
-    "save", "simulate",
+    "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce", "Cylindrical", "Damper", "Distance",
+    "Fixed", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring", "Maximal",
+    "MaximalState", "Mechanism", "MechanismError", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed",
+    "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate",
+    "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Universal", "UserPotential",
+    "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples", "library", "load", "plot",
+    "save", "simulate", "to_maximal", "to_minimal",
 ]  # fmt: skip

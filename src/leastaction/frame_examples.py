@@ -26,13 +26,13 @@ def listing_1() -> Mechanism:
         return load(path)
 
 
-def scissor_lift(
+def hanging_scissor_lift(
     segments: int = 5, length: float = 1.0, link_mass: float = 1.0, slider_mass: float = 1.0, inertia: float = 0.0
 ) -> Mechanism:
     """A hanging scissor lift: 2 links per segment, one degree of freedom; the upper right joint slides along x.
 
     Coordinates: the slider, the links a1, a2, ... from the fixed joint and b1, b2, ... from the slider; the midpoints of both links of
-    a segment coincide.  `inertia` (kg m^2) of a link about its midpoint, its mass is there.  Start it at `scissor_start`;
+    a segment coincide.  `inertia` (kg m^2) of a link about its midpoint, its mass is there.  Start it at `hanging_scissor_start`;
     leastaction.reference.scissor has the exact motion.
     """
     tree = FrameTree(name=f"scissor lift, {segments} segment{'s' * (segments > 1)}")
@@ -49,8 +49,8 @@ def scissor_lift(
     return tree.mechanism
 
 
-def scissor_start(segments: int = 5, angle: float = 0.6, length: float = 1.0) -> dict[str, float]:
-    """Coordinates of `scissor_lift` with its links at `angle` (rad) below the horizontal."""
+def hanging_scissor_start(segments: int = 5, angle: float = 0.6, length: float = 1.0) -> dict[str, float]:
+    """Coordinates of `hanging_scissor_lift` with its links at `angle` (rad) below the horizontal."""
     q = {"slider": length * cos(angle)}
     for n in range(1, segments + 1):
         q[f"a{n}"] = angle if n == 1 else (2 * angle if n % 2 else -2 * angle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .mechanism import Body
 from .pose import Pose
 
 if TYPE_CHECKING:
+    from .specialise import Specialised
     from .state import State
 
 Coordinates = ArrayLike | Mapping[str, ArrayLike] | None
@@ -49,6 +50,7 @@ class Model:
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
     parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
+    specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -101,17 +103,39 @@ class Model:
 
         return make_state(self, q, v, p, t)
 
-    def assemble(self, q: Coordinates = None, hold: Sequence[str] = ()) -> NDArray[np.float64]:
-        """Coordinates near q that satisfy the constraints; joints named in `hold` keep their values."""
+    def assemble(self, q: Coordinates = None, hold: Sequence[str] = (), *, t: float = 0.0, verbose: bool = False) -> NDArray[np.float64]:
+        """Coordinates near q that satisfy the constraints (at time t); joints named in `hold` keep their values.
+
+        verbose   print which joints moved, and from where to where
+        """
         from . import closing
 
-        return closing.assemble(self, self.coordinates(q), tuple(hold))
+        guess = self.coordinates(q)
+        found = closing.assemble(self, guess, (hold,) if isinstance(hold, str) else tuple(hold), float(t))
+        if verbose:
+            print(closing.report_moves(self, guess, found))
+        return found
 
-    def project_velocity(self, q: Coordinates, v: Coordinates) -> NDArray[np.float64]:
+    def project_velocity(self, q: Coordinates, v: Coordinates, *, t: float = 0.0) -> NDArray[np.float64]:
         """The velocities the constraints allow at q that are closest to v, measured by the kinetic energy of the difference."""
         from . import closing
 
-        return closing.project_velocity(self, self.coordinates(q), self.velocities(v))
+        return closing.project_velocity(self, self.coordinates(q), self.velocities(v), float(t))
+
+    def specialise(self) -> Model:
+        """The same model with code of its own, in which all constants of the mechanism are folded.
+
+        Used by `la.dynamics.forward` and by `la.Variational()` with the trapezoidal quadrature and the Newton solver, for both
+        retractions; everything else runs the general kernels.  The code is generated and compiled when it is first needed,
+        which takes some seconds, and kept on disk.  docs/specialise.md says when that pays.
+
+        >>> import leastaction as la
+        >>> la.examples.chain(2).compile().specialise()
+        <Model '2-link chain': 2 moving bodies, nq=2, nv=2, specialised>
+        """
+        from .specialise import Specialised
+
+        return replace(self, specialised=Specialised(self.tree, self.make_work()))
 
     def make_work(self) -> Work:
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
@@ -127,7 +151,8 @@ class Model:
         return make_middle(len(self.bodies), self.nq, self.nv, self.gravity, rows)
 
     def __repr__(self) -> str:
-        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}>"
+        specialised = ", specialised" if self.specialised else ""
+        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{specialised}>"
 
     def _joint_row(self, joint_name: str) -> int:
         try:

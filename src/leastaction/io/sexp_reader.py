@@ -141,7 +141,7 @@ class _Reader:
             assert item.value is not None
             return item.value
         if item.head == "k":
-            item.fail(f"{item}: prescribed (kinematic) coordinates are not read from files; write (D ...) and prescribe it in Python")
+            item.fail(f"{item}: prescribed (kinematic) coordinates are not read from files; write (D ...) and add la.Prescribed in Python")
         if item.head == "d":
             item = self._one(item, '(D "name")')
         if not item.quoted:

@@ -1,4 +1,4 @@
-"""Exact motion of the scissor lift (`la.examples.scissor_lift`): one degree of freedom, its angle theta below the horizontal.
+"""Exact motion of the scissor lift (`la.examples.hanging_scissor_lift`): one degree of freedom, its angle theta below the horizontal.
 
 Johnson and Murphey 2009, section VI-C, with the corrected Lagrangian (the link's transverse term is 1/4, its inertia I stands outside
 of m L^2):
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScissorLift:
-    """The lift with its numbers; the defaults are those of `la.examples.scissor_lift`."""
+    """The lift with its numbers; the defaults are those of `la.examples.hanging_scissor_lift`."""
 
     segments: int = 5
     length: float = 1.0  #: of a link, m

@@ -11,8 +11,9 @@ import sympy
 from numpy.typing import NDArray
 
 from ..errors import MechanismError
-from . import emit, store
-from .description import _numeric, _takes
+from ..generated import generated_module
+from . import emit
+from .description import _COMPLEX, _takes
 from .graph import Graph
 from .program import Block
 from .transform import Parameters, words
@@ -81,7 +82,8 @@ class PotentialExpression:
     @cached_property
     def module(self) -> ModuleType:
         """Compiled code, from disk if this energy has been compiled before."""
-        return store.load(store.key("potential", str(self.size), str(self.parameters), str(self.energy)), self.source)
+        made_from = "\n".join([str(self.size), str(self.parameters), str(self.energy)])
+        return generated_module("potential", made_from, self.source)
 
     @property
     def address(self) -> int:
@@ -94,7 +96,7 @@ class PotentialExpression:
 
     @cached_property
     def _function(self) -> Callable[..., Any]:
-        return _numeric([*self.q, *self.parameters], self.energy)
+        return sympy.lambdify([*self.q, *self.parameters], self.energy, [_COMPLEX, "numpy"])
 
     def evaluate(self, q: list[NDArray]) -> Any:
         """U at `size` numbers or arrays, real or complex; SymPy's own code, independent of the generated one."""
