@@ -88,6 +88,15 @@ def test_a_spring_of_length_zero_may_pass_through_zero():
     assert la.dynamics.forward(mech.compile(), [0.0]) == 0.0
 
 
+def test_specialised_models_know_potentials():
+    mech = la.examples.chain(2)
+    mech.add_force(la.LinearSpring("tip", "world", 30.0, 1.0))
+    mech.add_force(la.UserPotential(lambda q, sp: 5 * sp.cos(q[0] - q[1]), joints=["link1", "link2"]))
+    model = mech.compile()
+    run, same = (la.simulate(m, dt=1e-2, steps=50, q=[0.4, 0.8]) for m in (model, model.specialise()))
+    assert np.abs(run.q - same.q).max() < 1e-9
+
+
 BAD = [
     (lambda: la.LinearSpring("tip", "nowhere", 1.0), "'nowhere' is neither a body nor a frame"),
     (lambda: la.LinearSpring("tip", "link5", 1.0), "same body"),
