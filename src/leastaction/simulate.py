@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import number, numbers, time_step, whole_number
-from .dynamics import Evaluator, explain_singular
+from .closing import ClosedEvaluator
+from .dynamics import explain_singular
 from .errors import ConvergenceError, SingularMassError, StateError
 from .integrators import Integrator, Variational
 from .integrators.base import Advance
@@ -96,11 +97,13 @@ class Simulator:
         self.t0 = start.t
         self.steps = 0
         self._stepper = self.integrator.start(model, start, self.dt)
-        self._evaluator = Evaluator(model)
+        self._evaluator = ClosedEvaluator(model)
         self._q = np.empty((1, model.nq))
         self._recorded = np.empty((1, model.nv))
         self._tau = np.zeros((1, model.nv))
         self._evaluations = np.zeros(1, dtype=np.int64)
+        self._extra = {name: np.zeros((1, *shape)) for name, shape in self.integrator.extras(model).items()}
+        self._lend(self._extra)
         self._advance(0, self._tau, 1, self._q[:0], self._recorded[:0], self._evaluations[:0])  # sets up the first node
         self._stepper.record(self._q, self._recorded)
 
@@ -122,7 +125,7 @@ class Simulator:
     @property
     def state(self) -> State:
         """State now."""
-        node = self._evaluator(*self.integrator.recording(self.dt), self._q, self._recorded)
+        node = self._evaluator(*self.integrator.recording(self.dt), self._q, self._recorded, np.array([self.t]))
         return State.with_velocity(self.model, self.t, self.q, node.p[0], node.v[0])
 
     def step(self, tau: Coordinates = None) -> None:
@@ -170,8 +173,10 @@ class Simulator:
             tau = forces if len(forces) == 1 else forces[rec.done : rec.done + size]
             rows = slice(rec.rows, rec.rows + size // rec.every)
             began = time.perf_counter()
+            self._lend({name: array[rows] for name, array in rec.extra.items()})
             with _interrupt_later():
                 result = self._advance(size, tau, rec.every, rec.q[rows], rec.recorded[rows], rec.evaluations[rec.done : rec.done + size])
+                self._lend(self._extra)
                 self._stepper.record(self._q, self._recorded)
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
@@ -192,6 +197,8 @@ class Simulator:
             rec.done += 1
             if rec.done % rec.every == 0:
                 rec.q[rec.rows], rec.recorded[rec.rows] = self._q[0], self._recorded[0]
+                for name, array in rec.extra.items():
+                    array[rec.rows] = self._extra[name][0]
                 rec.rows += 1
             bar.update(rec.done)
         return None
@@ -201,6 +208,11 @@ class Simulator:
         if forces is None:
             raise StateError(f"the control law returned None at t = {self.t:g} s; return joint forces, for example [0.0] * {self.model.nv}")
         return self.model.velocities(forces, "tau")
+
+    def _lend(self, extra: dict[str, NDArray[np.float64]]) -> None:
+        """Where the stepper writes what it records beside q and momenta."""
+        if extra:
+            self._stepper.extra = extra  # type: ignore[attr-defined]
 
     def _advance(self, steps, tau, stride, q, recorded, evaluations) -> Advance:
         result = self._stepper.advance(steps, tau, stride, q, recorded, evaluations)
@@ -225,18 +237,21 @@ class _Recording:
             self.q = np.empty((kept, simulator.model.nq))
             self.recorded = np.empty((kept, simulator.model.nv))
             self.evaluations = np.zeros(steps, dtype=np.int64)
+            self.extra = {name: np.empty((kept, *array.shape[1:])) for name, array in simulator._extra.items()}
         except (MemoryError, ValueError):
             raise StateError(
                 f"steps = {steps}: {kept} recorded nodes do not fit into memory; record fewer with record_every, or make shorter runs"
             ) from None
         self.q[0], self.recorded[0] = simulator._q[0], simulator._recorded[0]
+        for name, array in self.extra.items():
+            array[0] = simulator._extra[name][0]
         self.done, self.rows = 0, 1
 
     def trajectory(self, simulator: Simulator, elapsed: float) -> Trajectory:
         times = simulator.t0 + simulator.dt * (self.first + self.every * np.arange(self.rows, dtype=np.float64))
         return Trajectory(
             simulator.model, simulator.integrator, simulator.dt, times, self.q[: self.rows], self.recorded[: self.rows],
-            self.evaluations[: self.done], elapsed=elapsed,
+            self.evaluations[: self.done], elapsed=elapsed, extra={name: array[: self.rows] for name, array in self.extra.items()},
         )  # fmt: skip
 
 

@@ -84,10 +84,10 @@ def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
                 'rotations and translations by one coordinate each; use residual="drnea", or replace it by Universal, Revolute and '
                 "Prismatic joints"
             )
-    if tree.has_dampers or len(tree.wrench_on) or len(tree.custom):
+    if tree.has_dampers or len(tree.wrench_on) or len(tree.custom) or len(tree.pair_on) or len(tree.energy_at):
         raise MechanismError(
-            f"model {model.name!r} has dampers, wrenches or user forces, but Johnson and Murphey's residual is here for gravity and joint "
-            'springs only; use residual="drnea"'
+            f"model {model.name!r} has dampers, wrenches, user forces or potentials, or springs between points, but Johnson and Murphey's "
+            'residual is here for gravity and joint springs only; use residual="drnea"'
         )
     builder = _Builder()
     frame_of_body = [0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
+from .closing import ClosedEvaluator
 from .integrators.base import Integrator
 from .model import Model
 from .state import State
@@ -30,11 +31,12 @@ class Trajectory:
     elapsed: float = 0.0  #: wall time of the simulation without compilation, s
     converged: bool = True  #: False if it stopped early
     message: str = "finished"  #: why it stopped
+    extra: dict[str, Array] = field(default_factory=dict)  #: what else the integrator recorded, see `Integrator.extras`
 
     @cached_property
     def _evaluated(self) -> dynamics.Evaluation:
         what, half_step = self.integrator.recording(self.dt)
-        return dynamics.Evaluator(self.model)(what, half_step, self.q, self.recorded)
+        return ClosedEvaluator(self.model)(what, half_step, self.q, self.recorded, self.t)
 
     @property
     def v(self) -> Array:
@@ -68,8 +70,8 @@ class Trajectory:
 
     @property
     def constraint_error(self) -> Array:
-        """(T,) largest violation of a constraint, m or rad; a tree has none."""
-        return np.zeros(len(self.t))
+        """(T,) largest violation of a constraint, m or rad; a tree in joint coordinates has none."""
+        return self.extra.get("constraint_error", np.zeros(len(self.t)))
 
     @property
     def steps(self) -> int:
@@ -102,5 +104,7 @@ class Trajectory:
             rows.append(("wall time", f"{self.elapsed:.3g} s, {1e6 * self.elapsed / self.steps:.3g} us per step"))
         low, high = energy.min() - energy[0], energy.max() - energy[0]
         rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
+        if "constraint_error" in self.extra:
+            rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)

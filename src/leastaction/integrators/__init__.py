@@ -2,6 +2,7 @@
 
 from .base import Integrator
 from .explicit import RK4, RKMK4, Heun, SemiImplicitEuler
+from .maximal import Maximal
 from .variational import Variational
 
-__all__ = ["Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Variational"]
+__all__ = ["Heun", "Integrator", "Maximal", "RK4", "RKMK4", "SemiImplicitEuler", "Variational"]

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import listed
+from ..errors import StateError
 from ..model import Model
 from ..state import State
 
@@ -47,12 +49,22 @@ class Integrator:
     order: ClassVar[int]
     symplectic: ClassVar[bool]
 
+    def refuse_constraints(self, model: Model) -> None:
+        """To be called by integrators that know nothing of constraints."""
+        if model.closures:
+            names = listed([c.name for c in model.closures])
+            raise StateError(f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Maximal()")
+
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")
 
     def recording(self, dt: float) -> tuple[int, float]:
         """What the stepper records beside q: (KICKED_MOMENTUM, dt/2) or (VELOCITY, 0); see kernels.evaluate."""
         raise TypeError(f"{type(self).__name__} does not say what it records: override recording(dt)")
+
+    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
+        """What else the stepper records at every node: name -> shape.  Its dict `extra` gets arrays with these names to write to."""
+        return {}
 
     def options(self) -> dict[str, Any]:
         return dict(vars(self))
