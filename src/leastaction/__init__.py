@@ -11,7 +11,7 @@ from . import analysis, discrete, dynamics, examples, plot
 from .constraints import Close, Coincident, Constraint, Distance, Gear, Rolling, Skate
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
-from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, SemiImplicitEuler, Variational
+from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, Midpoint, SemiImplicitEuler, Variational
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .mechanism import Mechanism
 from .model import Model
@@ -24,7 +24,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free", "Gear",
-    "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic",
+    "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Midpoint", "Model", "Planar", "Pose", "Prismatic",
     "RK4", "RKMK4", "Revolute", "Rolling", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
     "StateError", "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
 ]  # fmt: skip
