@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lie.algebra import ZERO3, add, axpy, dot, load3, load9, mat_hat, matmul, matvec, store3, store9
-from ..lie.jit import entry, kernel
+from ..lie.jit import entry, inlined, kernel
 from .lagrangian import bracket
 from .layout import MASS, MOMENT
 from .spatial import body_momentum, twist_to_child
-from .svi import STILL, Frames, local_pose, unit_twist
+from .svi import STILL, Frames, local_pose, store_pose, unit_twist
 
 NONE = -1  # no derivative
 WORLD = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -41,6 +41,7 @@ class Tables(NamedTuple):
     twist_v: NDArray[np.float64]  # (f+1, nv, 6)
     twist_qq: NDArray[np.float64]  # (f+1, nv, nv, 6)
     twist_qv: NDArray[np.float64]  # (f+1, nv, nv, 6) in q_i and qd_j
+    local: NDArray[np.float64]  # (f+1, 12) pose in the parent
     path: NDArray[np.int64]  # (f+1, deepest) frames from the root to each frame
     length: NDArray[np.int64]  # (f+1,) their number
 
@@ -58,7 +59,7 @@ def make_tables(frames: Frames, cached: bool) -> Tables:
     tables = Tables(
         cached=int(cached), pose=np.zeros((f, 12)), pose_q=np.zeros((f, nv, 12)), pose_qq=np.zeros((f, nv, nv, 12)), twist=np.zeros((f, 6)),
         twist_q=np.zeros((f, nv, 6)), twist_v=np.zeros((f, nv, 6)), twist_qq=np.zeros((f, nv, nv, 6)), twist_qv=np.zeros((f, nv, nv, 6)),
-        path=path, length=length,
+        local=np.zeros((f, 12)), path=path, length=length,
     )  # fmt: skip
     tables.pose[0, [0, 4, 8]] = 1.0
     return tables
@@ -67,11 +68,17 @@ def make_tables(frames: Frames, cached: bool) -> Tables:
 # ------------------------------------------------------------------------------------------ one frame further
 
 
-@kernel
-def next_pose(f, k, q, A, a, order):
-    """[A a] g_k (a pose or a derivative of one), differentiated `order` times in the frame's own coordinate: g' = g xi^."""
+@inlined
+def local(f, k, q):
+    """g_k as (R, p)."""
     rot, p, _, _ = local_pose(f, k, q[f.coordinate[k]] if f.motion[k] != STILL else 0.0)
-    A, a = matmul(A, rot), add(a, matvec(A, p))
+    return rot, p
+
+
+@inlined
+def next_pose(f, k, g, A, a, order):
+    """[A a] g_k (a pose or a derivative of one), differentiated `order` times in the frame's own coordinate: g' = g xi^."""
+    A, a = matmul(A, g[0]), add(a, matvec(A, g[1]))
     if order > 0:
         omega, vel = unit_twist(f.motion[k], f.pitch[k])
         for _ in range(order):
@@ -79,11 +86,10 @@ def next_pose(f, k, q, A, a, order):
     return A, a
 
 
-@kernel
-def next_twist(f, k, q, a, l, order):
+@inlined
+def next_twist(f, k, g, a, l, order):
     """Ad_{g_k^-1} v, differentiated `order` times in the frame's own coordinate: (Ad v)' = [Ad v, xi]."""
-    rot, p, _, _ = local_pose(f, k, q[f.coordinate[k]] if f.motion[k] != STILL else 0.0)
-    a, l = twist_to_child(rot, p, a, l)
+    a, l = twist_to_child(g[0], g[1], a, l)
     if order > 0:
         omega, vel = unit_twist(f.motion[k], f.pitch[k])
         for _ in range(order):
@@ -91,77 +97,75 @@ def next_twist(f, k, q, a, l, order):
     return a, l
 
 
+@inlined
+def store_twist(array, k, twist):
+    store3(array, k, 0, twist[0])
+    store3(array, k, 3, twist[1])
+
+
 # ------------------------------------------------------------------------------------------------ with caching
 
 
 @kernel
-def fill(f, t, q, v):
-    """All values (2)-(10), from the parents to the children."""
+def fill_first(f, t, q, v):
+    """(2), (3), (5), (6), (8) of all frames, from the parents to the children."""
     for k in range(1, f.parent.shape[0]):
         parent, own = f.parent[k], f.coordinate[k]
-        moves = f.motion[k] != STILL
-        A, a = next_pose(f, k, q, load9(t.pose, parent, 0), load3(t.pose, parent, 9), 0)
+        g = local(f, k, q)
+        store9(t.local, k, 0, g[0])
+        store3(t.local, k, 9, g[1])
+        P, p = load9(t.pose, parent, 0), load3(t.pose, parent, 9)
+        b, d = load3(t.twist, parent, 0), load3(t.twist, parent, 3)
+        A, a = next_pose(f, k, g, P, p, 0)
         store9(t.pose, k, 0, A)
         store3(t.pose, k, 9, a)
-        a, l = next_twist(f, k, q, load3(t.twist, parent, 0), load3(t.twist, parent, 3), 0)
-        if moves:
+        a, l = next_twist(f, k, g, b, d, 0)
+        for x in range(f.depth[parent]):
+            i = f.above[k, x]
+            A, o = next_pose(f, k, g, load9(t.pose_q[parent], i, 0), load3(t.pose_q[parent], i, 9), 0)
+            store_pose(t.pose_q[k], i, A, o)
+            store_twist(t.twist_q[k], i, next_twist(f, k, g, load3(t.twist_q[parent], i, 0), load3(t.twist_q[parent], i, 3), 0))
+            store_twist(t.twist_v[k], i, next_twist(f, k, g, load3(t.twist_v[parent], i, 0), load3(t.twist_v[parent], i, 3), 0))
+        if f.motion[k] != STILL:
+            A, o = next_pose(f, k, g, P, p, 1)
+            store_pose(t.pose_q[k], own, A, o)
+            store_twist(t.twist_q[k], own, next_twist(f, k, g, b, d, 1))
             omega, vel = unit_twist(f.motion[k], f.pitch[k])
+            store_twist(t.twist_v[k], own, (omega, vel))
             a, l = axpy(v[own], omega, a), axpy(v[own], vel, l)
-            store3(t.twist_v[k], own, 0, omega)
-            store3(t.twist_v[k], own, 3, vel)
         store3(t.twist, k, 0, a)
         store3(t.twist, k, 3, l)
-        for x in range(f.depth[k]):
+
+
+@kernel
+def fill_second(f, t):
+    """(4), (7), (10) of all frames, after `fill_first`."""
+    for k in range(1, f.parent.shape[0]):
+        parent, own = f.parent[k], f.coordinate[k]
+        g = load9(t.local, k, 0), load3(t.local, k, 9)
+        moves = 1 if f.motion[k] != STILL else 0
+        for x in range(f.depth[parent]):
             i = f.above[k, x]
-            fill_first(f, t, q, k, parent, i, own)
-            for y in range(f.depth[k]):
-                fill_second(f, t, q, k, parent, i, f.above[k, y], own)
-
-
-@kernel
-def fill_first(f, t, q, k, parent, i, own):
-    """(3), (6), (8)"""
-    if i == own:
-        A, a = next_pose(f, k, q, load9(t.pose, parent, 0), load3(t.pose, parent, 9), 1)
-        w, l = next_twist(f, k, q, load3(t.twist, parent, 0), load3(t.twist, parent, 3), 1)
-    else:
-        A, a = next_pose(f, k, q, load9(t.pose_q[parent], i, 0), load3(t.pose_q[parent], i, 9), 0)
-        w, l = next_twist(f, k, q, load3(t.twist_q[parent], i, 0), load3(t.twist_q[parent], i, 3), 0)
-        b, d = next_twist(f, k, q, load3(t.twist_v[parent], i, 0), load3(t.twist_v[parent], i, 3), 0)
-        store3(t.twist_v[k], i, 0, b)
-        store3(t.twist_v[k], i, 3, d)
-    store9(t.pose_q[k], i, 0, A)
-    store3(t.pose_q[k], i, 9, a)
-    store3(t.twist_q[k], i, 0, w)
-    store3(t.twist_q[k], i, 3, l)
-
-
-@kernel
-def fill_second(f, t, q, k, parent, i, j, own):
-    """(4), (7), (10)"""
-    order = (1 if i == own else 0) + (1 if j == own else 0)
-    if order == 2:
-        A, a = next_pose(f, k, q, load9(t.pose, parent, 0), load3(t.pose, parent, 9), 2)
-        w, l = next_twist(f, k, q, load3(t.twist, parent, 0), load3(t.twist, parent, 3), 2)
-    elif order == 1:
-        other = j if i == own else i
-        A, a = next_pose(f, k, q, load9(t.pose_q[parent], other, 0), load3(t.pose_q[parent], other, 9), 1)
-        w, l = next_twist(f, k, q, load3(t.twist_q[parent], other, 0), load3(t.twist_q[parent], other, 3), 1)
-    else:
-        A, a = next_pose(f, k, q, load9(t.pose_qq[parent, i], j, 0), load3(t.pose_qq[parent, i], j, 9), 0)
-        w, l = next_twist(f, k, q, load3(t.twist_qq[parent, i], j, 0), load3(t.twist_qq[parent, i], j, 3), 0)
-    store9(t.pose_qq[k, i], j, 0, A)
-    store3(t.pose_qq[k, i], j, 9, a)
-    store3(t.twist_qq[k, i], j, 0, w)
-    store3(t.twist_qq[k, i], j, 3, l)
-    if j == own:  # xi_k is constant
-        return
-    if i == own:
-        w, l = next_twist(f, k, q, load3(t.twist_v[parent], j, 0), load3(t.twist_v[parent], j, 3), 1)
-    else:
-        w, l = next_twist(f, k, q, load3(t.twist_qv[parent, i], j, 0), load3(t.twist_qv[parent, i], j, 3), 0)
-    store3(t.twist_qv[k, i], j, 0, w)
-    store3(t.twist_qv[k, i], j, 3, l)
+            for y in range(f.depth[parent]):
+                j = f.above[k, y]
+                A, a = next_pose(f, k, g, load9(t.pose_qq[parent, i], j, 0), load3(t.pose_qq[parent, i], j, 9), 0)
+                store_pose(t.pose_qq[k, i], j, A, a)
+                old = load3(t.twist_qq[parent, i], j, 0), load3(t.twist_qq[parent, i], j, 3)
+                store_twist(t.twist_qq[k, i], j, next_twist(f, k, g, old[0], old[1], 0))
+                old = load3(t.twist_qv[parent, i], j, 0), load3(t.twist_qv[parent, i], j, 3)
+                store_twist(t.twist_qv[k, i], j, next_twist(f, k, g, old[0], old[1], 0))
+            if moves:  # one index is the frame's own coordinate; in qd_own the velocity does not depend on q_i: xi is constant
+                A, a = next_pose(f, k, g, load9(t.pose_q[parent], i, 0), load3(t.pose_q[parent], i, 9), 1)
+                store_pose(t.pose_qq[k, i], own, A, a)
+                store_pose(t.pose_qq[k, own], i, A, a)
+                bent = next_twist(f, k, g, load3(t.twist_q[parent], i, 0), load3(t.twist_q[parent], i, 3), 1)
+                store_twist(t.twist_qq[k, i], own, bent)
+                store_twist(t.twist_qq[k, own], i, bent)
+                store_twist(t.twist_qv[k, own], i, next_twist(f, k, g, load3(t.twist_v[parent], i, 0), load3(t.twist_v[parent], i, 3), 1))
+        if moves:
+            A, a = next_pose(f, k, g, load9(t.pose, parent, 0), load3(t.pose, parent, 9), 2)
+            store_pose(t.pose_qq[k, own], own, A, a)
+            store_twist(t.twist_qq[k, own], own, next_twist(f, k, g, load3(t.twist, parent, 0), load3(t.twist, parent, 3), 2))
 
 
 # --------------------------------------------------------------------------------------------- without caching
@@ -177,7 +181,7 @@ def walk_pose(f, t, q, k, i, j):
         order = 0
         if f.motion[at] != STILL:
             order = (1 if i == f.coordinate[at] else 0) + (1 if j == f.coordinate[at] else 0)
-        A, a = next_pose(f, at, q, A, a, order)
+        A, a = next_pose(f, at, local(f, at, q), A, a, order)
         missing -= order
     if missing > 0:
         return NOTHING, ZERO3
@@ -196,7 +200,7 @@ def walk_twist(f, t, q, v, k, i, j, r):
         order = 0
         if f.motion[at] != STILL:
             order = (1 if i == c else 0) + (1 if j == c else 0)
-        a, l = next_twist(f, at, q, a, l, order)
+        a, l = next_twist(f, at, local(f, at, q), a, l, order)
         missing -= order
         plain = plain and order == 0
         if f.motion[at] != STILL and (c == r or r == NONE):
@@ -215,7 +219,7 @@ def walk_twist(f, t, q, v, k, i, j, r):
 # ------------------------------------------------------------------------------------------------------- values
 
 
-@kernel
+@inlined
 def pose_value(f, t, q, k, i, j):
     if t.cached == 0:
         return walk_pose(f, t, q, k, i, j)
@@ -226,7 +230,7 @@ def pose_value(f, t, q, k, i, j):
     return load9(t.pose_qq[k, i], j, 0), load3(t.pose_qq[k, i], j, 9)
 
 
-@kernel
+@inlined
 def twist_value(f, t, q, v, k, i, j, r):
     if t.cached == 0:
         return walk_twist(f, t, q, v, k, i, j, r)
@@ -241,12 +245,12 @@ def twist_value(f, t, q, v, k, i, j, r):
     return load3(t.twist_qq[k, i], j, 0), load3(t.twist_qq[k, i], j, 3)
 
 
-@kernel
+@inlined
 def work_of(twist, momentum):
     return dot(twist[0], momentum[0]) + dot(twist[1], momentum[1])
 
 
-@kernel
+@inlined
 def lifted(f, k, pose):
     """Mass times what the centre of mass moves, for a derivative of the pose of frame k."""
     return axpy(f.body[k, MASS], pose[1], matvec(pose[0], load3(f.body, k, MOMENT)))
@@ -256,7 +260,7 @@ def lifted(f, k, pose):
 def sum_gradients(f, t, s, q, v):
     """(23), (25), (31) into s.q and s.v; fills the tables if there are any."""
     if t.cached != 0:
-        fill(f, t, q, v)
+        fill_first(f, t, q, v)
     gravity = (f.gravity[0], f.gravity[1], f.gravity[2])
     for j in range(q.shape[0]):
         s.q[j], s.v[j], s.force[j] = -f.stiffness[j] * (q[j] - f.rest[j]), 0.0, 0.0
@@ -278,6 +282,8 @@ def sum_gradients(f, t, s, q, v):
 @kernel
 def sum_curvatures(f, t, s, q, v):
     """(24), (26), (27) into s.qq, s.qv, s.vv, where `sum_gradients` was evaluated last."""
+    if t.cached != 0:
+        fill_second(f, t)
     gravity = (f.gravity[0], f.gravity[1], f.gravity[2])
     nv = q.shape[0]
     for i in range(nv):
