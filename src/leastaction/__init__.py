@@ -7,8 +7,21 @@
 True
 """
 
-from . import analysis, discrete, dynamics, examples, plot
-from .constraints import Close, Coincident, Constraint, Distance, Gear, Rolling, Skate
+from . import analysis, constraints, discrete, dynamics, examples, plot
+from .constraints import (
+    Cam,
+    Close,
+    Coincident,
+    Constraint,
+    Distance,
+    Gear,
+    PointOnPlane,
+    Prescribed,
+    Rolling,
+    Screw,
+    Skate,
+    SymbolicConstraint,
+)
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, Midpoint, SemiImplicitEuler, Variational
@@ -23,8 +36,9 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free", "Gear",
-    "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Midpoint", "Model", "Planar", "Pose", "Prismatic",
-    "RK4", "RKMK4", "Revolute", "Rolling", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
-    "StateError", "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
+    "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free",
+    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Midpoint", "Model", "Planar",
+    "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
+    "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory",
+    "Universal", "Variational", "Wrench", "analysis", "constraints", "discrete", "dynamics", "examples", "plot", "simulate",
 ]  # fmt: skip

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checks import listed
+from .constraints import tree
 from .constraints.base import GEAR, ROWS, SKATE, Closure
 from .dynamics import Evaluation, Evaluator, momentum
 from .errors import MechanismError, StateError
+from .kernels import constrained
 from .kernels import maximal_evaluate as kernels
 from .kernels import maximal_layout as M
-from .kernels.evaluate import VELOCITY
+from .kernels.evaluate import KICKED_MOMENTUM, VELOCITY
+from .lie.jit import Direct
 from .model import Model
 from .net import Network, build
 
@@ -23,8 +26,40 @@ _DEPENDENT = 1e-9  # singular values relative to the largest below which rows co
 _CLOSED = 1e-8  # m or rad: what a start may miss the constraints by
 
 
+class TreeClosing:
+    """Evaluates the constraints of a model at joint coordinates and a time."""
+
+    def __init__(self, model: Model, t: float = 0.0):
+        self.model, self.t = model, t
+        self.ties, self.work = tree.make_ties(model), model.make_work()
+
+    def place(self, q: Array) -> None:
+        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, q)
+
+    def errors(self, q: Array) -> Array:
+        """(m,) values of the rows."""
+        self.place(q)
+        return self.ties.value.copy()
+
+    def jacobian(self, q: Array) -> Array:
+        """(m, nv) how the rows change with joint increments."""
+        self.place(q)
+        return self.ties.J0.copy()
+
+    def rates(self, q: Array, v: Array) -> Array:
+        """(m,) how fast the rows change when the joints move with v."""
+        self.place(q)
+        return self.ties.J0 @ v + self.ties.rate
+
+    def holonomic(self) -> NDArray[np.bool_]:
+        return np.ones(len(self.ties.value), dtype=bool)
+
+    def row_names(self) -> list[str]:
+        return tree.row_names(self.model.closures)
+
+
 class Closing:
-    """Evaluates the constraints of a network at joint coordinates."""
+    """Evaluates the constraints of a network at joint coordinates: also those on velocities."""
 
     def __init__(self, network: Network):
         self.network = network
@@ -58,6 +93,10 @@ class Closing:
                 out[row : row + rows] += self.flow.G0[e, :rows] @ moves[:, i].T
         return out
 
+    def rates(self, q: Array, v: Array) -> Array:
+        """(m,) how fast the rows change when the joints move with v."""
+        return self.jacobian(q) @ v
+
     def holonomic(self) -> NDArray[np.bool_]:
         """(m,) which rows restrict positions."""
         kept: list[bool] = []
@@ -66,7 +105,11 @@ class Closing:
         return np.array(kept, dtype=bool)
 
     def row_names(self) -> list[str]:
-        return [f"{closure.name}: {row.label}" for closure in self.network.closures for row in closure.rows]
+        return tree.row_names(self.network.closures)
+
+
+def closing_of(model: Model, t: float = 0.0) -> TreeClosing | Closing:
+    return TreeClosing(model, t) if tree.in_tree(model.closures) else Closing(build(model))
 
 
 @dataclass(frozen=True)
@@ -77,14 +120,14 @@ class Reduction:
     dropped: tuple[str, ...]
 
 
-def assemble(model: Model, q: Array, hold: tuple[str, ...] = (), tol: float = 1e-12) -> Array:
+def assemble(model: Model, q: Array, hold: tuple[str, ...] = (), t: float = 0.0, tol: float = 1e-12) -> Array:
     """Coordinates near q that satisfy the constraints: Gauss-Newton with the smallest change of the joints not held."""
     if not model.closures:
         return q
-    return _assemble(Closing(build(model)), q, hold, tol)
+    return _assemble(closing_of(model, t), q, hold, tol)
 
 
-def _assemble(closing: Closing, q: Array, hold: tuple[str, ...] = (), tol: float = 1e-12) -> Array:
+def _assemble(closing: TreeClosing | Closing, q: Array, hold: tuple[str, ...] = (), tol: float = 1e-12) -> Array:
     model, held = closing.model, np.zeros(closing.model.nv, dtype=bool)
     for name in hold:
         held[model.v_slice(name)] = True
@@ -105,19 +148,31 @@ def _assemble(closing: Closing, q: Array, hold: tuple[str, ...] = (), tol: float
         step = np.linalg.lstsq(jacobian, -errors, rcond=1e-8)[0]
         step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
         kernels.advance(model.tree, q, step)
+    # where least squares come to rest, what is left over cannot be moved: rows with a large share in it contradict each other
     names = [n for n, p in zip(closing.row_names(), positions, strict=True) if p]
-    row = names[int(np.argmax(np.abs(errors)))]
+    off = [f"{names[k]} by {errors[k]:.3g}" for k in np.argsort(-np.abs(errors)) if abs(errors[k]) > 0.1 * worst]
+    held_too = f" while {listed(hold)} {'are' if len(hold) > 1 else 'is'} held" if hold else ""
     raise StateError(
-        f"the constraints cannot be satisfied from here: {row} is off by {worst:.3g} after 100 steps; start closer to an assembled "
-        f"configuration{', or hold fewer joints' if hold else ''}"
+        f"the constraints cannot be satisfied from here{held_too}: off are {'; '.join(off[:6])}. Start closer to an assembled "
+        f"configuration, {'hold fewer joints, ' if hold else ''}or correct what contradicts itself"
     )
 
 
-def project_velocity(model: Model, q: Array, v: Array) -> Array:
+def report_moves(model: Model, before: Array, after: Array) -> str:
+    """Which joints moved from one configuration to another, one line each."""
+    lines = []
+    for name in model.joint_names:
+        part = model.q_slice(name)
+        if np.abs(after[part] - before[part]).max() > 1e-12:
+            lines.append(f"{name}: {np.array2string(before[part], precision=6)} -> {np.array2string(after[part], precision=6)}")
+    return "\n".join(lines) or "nothing moved"
+
+
+def project_velocity(model: Model, q: Array, v: Array, t: float = 0.0) -> Array:
     """Velocities closest to v, in the kinetic energy, that the constraints allow."""
     if not model.closures:
         return v
-    return Projector(model, q)(q[None], momentum(model, q, v)[None])[0]
+    return ClosedEvaluator(model)(KICKED_MOMENTUM, 0.0, q[None], momentum(model, q, v)[None], np.array([t])).v[0]
 
 
 class Projector:
@@ -143,25 +198,38 @@ class ClosedEvaluator:
         self.model = model
         self._tree = Evaluator(model)
         self._project: Projector | None = None
+        self._ties: tree.Ties | None = None
+        self._recording = Direct(constrained.closed_recording)
 
-    def __call__(self, what: int, half_step: float, q: Array, recorded: Array) -> Evaluation:
-        found = self._tree(what, half_step, q, recorded)
+    def __call__(self, what: int, half_step: float, q: Array, recorded: Array, t: Array) -> Evaluation:
+        """As Evaluator, at the times t (T,)."""
         if not self.model.closures or what == VELOCITY:
-            return found
+            return self._tree(what, half_step, q, recorded)
+        if tree.in_tree(self.model.closures):
+            return self._in_tree(what, half_step, q, recorded, t)
         if self._project is None:
             self._project = Projector(self.model, q[0])
-        return self._tree(VELOCITY, 0.0, q, self._project(q, found.p))
+        return self._tree(VELOCITY, 0.0, q, self._project(q, self._tree(what, half_step, q, recorded).p))
+
+    def _in_tree(self, what: int, half_step: float, q: Array, recorded: Array, t: Array) -> Evaluation:
+        if self._ties is None:
+            self._ties = tree.make_ties(self.model, reduce(self.model, q[0], float(t[0])).closures)
+        steps, nv = len(q), self.model.nv
+        out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
+        self._recording(self.model.tree, self._tree.work, self._ties, what, half_step, t, q, recorded, *out)
+        self._tree.check(q, out)
+        return out
 
 
-def check_start(model: Model, q: Array, v: Array) -> None:
+def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:
     """A start that violates the constraints is an error that names the worst row."""
     if not model.closures:
         return
-    closing = Closing(build(model))
+    closing = closing_of(model, t)
     names = closing.row_names()
     for values, what, remedy in (
         (closing.errors(q), "is off by", "q = model.assemble(q)"),
-        (closing.jacobian(q) @ v, "changes at the rate", "v = model.project_velocity(q, v)"),
+        (closing.rates(q, v), "changes at the rate", "v = model.project_velocity(q, v)"),
     ):
         worst = int(np.argmax(np.abs(values)))
         limit = _CLOSED * (1.0 if what == "is off by" else max(1.0, float(np.abs(v).max())))
@@ -169,7 +237,7 @@ def check_start(model: Model, q: Array, v: Array) -> None:
             raise StateError(f"the start violates {names[worst]}, which {what} {values[worst]:.3g}; make it consistent with {remedy}")
 
 
-def reduce(model: Model, q: Array) -> Reduction:
+def reduce(model: Model, q: Array, t: float = 0.0) -> Reduction:
     """Find rows that others imply, at q and at neighbouring configurations that satisfy the constraints, and leave them out.
 
     A row is redundant where a combination of rows vanishes for every joint motion.  At a single configuration that can also be a
@@ -177,7 +245,7 @@ def reduce(model: Model, q: Array) -> Reduction:
     """
     if not model.closures:
         return Reduction((), ())
-    closing = Closing(build(model))
+    closing = closing_of(model, t)
     samples = _neighbours(closing, q)
     jacobians = [closing.jacobian(x) for x in samples]
     ranks = [_rank(j) for j in jacobians]
@@ -199,7 +267,7 @@ def reduce(model: Model, q: Array) -> Reduction:
     return Reduction(tuple(closures), dropped)
 
 
-def _neighbours(closing: Closing, q: Array, count: int = 3, size: float = 0.05) -> list[Array]:
+def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: float = 0.05) -> list[Array]:
     """q and a few assembled configurations around it."""
     rng = np.random.default_rng(0)
     samples = [q]

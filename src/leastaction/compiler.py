@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -155,6 +158,8 @@ class ConstraintBuilder:
     def __init__(self, moving: list[Body], row: dict[str, int], place: dict[str, tuple[int, Pose]]):
         self._place = place
         self._joints: dict[str, tuple[Joint, int]] = {b.joint_name: (b.joint, row[b.name]) for b in moving}
+        self._first_q = [0, *np.cumsum([0] + [b.joint.nq for b in moving]).tolist()]  # by body row
+        self._first_v = [0, *np.cumsum([0] + [b.joint.nv for b in moving]).tolist()]
         self.closures: list[closures.Closure] = []
 
     def add_rows(self, name: str, a: str, b: str, rows: tuple[Row, ...], axes: NDArray[np.float64] | None = None) -> None:
@@ -168,15 +173,29 @@ class ConstraintBuilder:
     def add_gear(self, name: str, joint1: str, joint2: str, ratio: float, offset: float) -> None:
         found = []
         for joint_name in (joint1, joint2):
-            if not isinstance(joint_name, str) or joint_name not in self._joints:
-                raise MechanismError(f"{name}: joint {joint_name!r} does not exist or is fixed; joints are {listed(self._joints)}")
-            joint, i = self._joints[joint_name]
+            joint, i = self._find_joint(joint_name, name)
             if not isinstance(joint, (Revolute, Prismatic, Helical)):
                 raise MechanismError(f"{name}: joint {joint_name!r} is {joint!r}; a gear couples revolute, prismatic and helical joints")
             found.append(i)
         world = (0, Pose())
         rows = (Row(-1, "ratio"),)
         self.closures.append(closures.Closure(name, closures.GEAR, world, world, rows, (found[0], found[1]), (ratio, offset)))
+
+    def add_function(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any]) -> None:
+        """h(q, t) = 0; `compile_function(number of coordinates)` gives the compiled function."""
+        arguments: list[tuple[int, int]] = []
+        for joint_name in joint_names:
+            joint, i = self._find_joint(joint_name, name)
+            if joint.has_quaternion or joint.charts > 1:
+                raise MechanismError(
+                    f"{name}: joint {joint_name!r} is {joint!r}, whose coordinates are no plain numbers; constrain frames instead"
+                )
+            arguments.extend((self._first_q[i] + j, self._first_v[i] + j) for j in range(joint.nv))
+        world = (0, Pose())
+        function = compile_function(len(arguments))
+        self.closures.append(
+            closures.Closure(name, closures.COORDINATES, world, world, (Row(-1, ""),), function=function, arguments=tuple(arguments))
+        )
 
     def add_skate(self, name: str, frame: str, direction: NDArray[np.float64]) -> None:
         i, pose = self._find_moving(frame, name)
@@ -189,6 +208,11 @@ class ConstraintBuilder:
         labels = ("height", "slip along", "slip across")
         rows = tuple(Row(-1, label, tuple(u.tolist()), tuple(axis.tolist())) for label, u in zip(labels, first.T[[2, 0, 1]], strict=True))
         self.closures.append(closures.Closure(name, closures.ROLLING, (0, Pose()), (i, pose), rows, numbers=(radius, height)))
+
+    def _find_joint(self, name: str, where: str) -> tuple[Joint, int]:
+        if not isinstance(name, str) or name not in self._joints:
+            raise MechanismError(f"{where}: joint {name!r} does not exist or is fixed; joints are {listed(self._joints)}")
+        return self._joints[name]
 
     def _find(self, name: str, where: str) -> tuple[int, Pose]:
         if not isinstance(name, str) or name not in self._place:

@@ -114,10 +114,14 @@ class Evaluator:
         steps, nv = len(q), self.model.nv
         out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
         self._recording(self.model.tree, self.work, what, half_step, q, recorded, *out)
-        if not np.isfinite(out.v).all():
-            bad = np.flatnonzero(~np.isfinite(out.v).all(axis=1))
-            raise _not_finite(self.model, q[bad[0]])
+        self.check(q, out)
         return out
+
+    def check(self, q: Array, found: Evaluation) -> None:
+        """Raise the error that explains velocities which are not finite."""
+        if not np.isfinite(found.v).all():
+            bad = np.flatnonzero(~np.isfinite(found.v).all(axis=1))
+            raise _not_finite(self.model, q[bad[0]])
 
 
 def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:

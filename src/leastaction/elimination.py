@@ -156,7 +156,8 @@ class Tables:
 def tabulate(graph: Graph, fronts: list[Front]) -> Tables:
     first = graph.first_unknown()
     home = {g: k for k, f in enumerate(fronts) for g in f.pivots}
-    at, index = [], []
+    at: list[dict[int, int]] = []
+    index: list[int] = []
     table = np.zeros((len(fronts), 5), dtype=np.int64)
     offset = length = 0
     for k, f in enumerate(fronts):

@@ -133,9 +133,10 @@ class Mechanism:
         return force
 
     def add_constraint(self, constraint: Constraint) -> Constraint:
-        """Close a loop (Close, Coincident, Distance), couple joints (Gear) or restrict velocities (Skate, Rolling)."""
-        if not isinstance(constraint, Constraint):
-            raise MechanismError(f"add_constraint got {constraint!r}; give a Close, Coincident, Distance, Gear, Skate or Rolling")
+        """Close a loop (Close, Coincident, Distance, PointOnPlane, Screw), couple joints (Gear, Cam, SymbolicConstraint), drive one
+        (Prescribed) or restrict velocities (Skate, Rolling)."""
+        if not isinstance(constraint, Constraint) or isinstance(constraint, type):
+            raise MechanismError(f"add_constraint got {constraint!r}; give for example Coincident('tip', 'anchor')")
         self.constraints.append(constraint)
         return constraint
 

@@ -88,17 +88,24 @@ class Model:
 
         return make_state(self, q, v, p, t)
 
-    def assemble(self, q: Coordinates = None, hold: Sequence[str] = ()) -> NDArray[np.float64]:
-        """Coordinates near q that satisfy the constraints; joints named in `hold` keep their values."""
+    def assemble(self, q: Coordinates = None, hold: Sequence[str] = (), *, t: float = 0.0, verbose: bool = False) -> NDArray[np.float64]:
+        """Coordinates near q that satisfy the constraints (at time t); joints named in `hold` keep their values.
+
+        verbose   print which joints moved, and from where to where
+        """
         from . import closing
 
-        return closing.assemble(self, self.coordinates(q), tuple(hold))
+        guess = self.coordinates(q)
+        found = closing.assemble(self, guess, (hold,) if isinstance(hold, str) else tuple(hold), float(t))
+        if verbose:
+            print(closing.report_moves(self, guess, found))
+        return found
 
-    def project_velocity(self, q: Coordinates, v: Coordinates) -> NDArray[np.float64]:
+    def project_velocity(self, q: Coordinates, v: Coordinates, *, t: float = 0.0) -> NDArray[np.float64]:
         """The velocities the constraints allow at q that are closest to v, measured by the kinetic energy of the difference."""
         from . import closing
 
-        return closing.project_velocity(self, self.coordinates(q), self.velocities(v))
+        return closing.project_velocity(self, self.coordinates(q), self.velocities(v), float(t))
 
     def make_work(self) -> Work:
         work = make_work(len(self.bodies), self.nq, self.nv)

@@ -44,7 +44,8 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     n = len(model.bodies)
     com = _centres_of_mass(model)
     con: list[list[int]] = []
-    place, kinds, rows = [], [], []
+    place, kinds = [], []
+    rows: list[list[float]] = []
     slots: list[tuple[int, int]] = []  # (body, constraint)
 
     def add(a: int, b: int, pose_a: Pose, pose_b: Pose, kind: int, on: Sequence[int]) -> int:
@@ -83,6 +84,11 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             add_frame_rows(a, b, pose_a, pose_b, closure.rows)
         elif closure.kind == base.GEAR:
             _add_gear(model, closure, add, add_row)
+        elif closure.kind == base.COORDINATES:
+            raise MechanismError(
+                f"{closure.name} is a function of joint coordinates, which cannot be written as a constraint between bodies; "
+                "use integrator=Variational()"
+            )
         else:
             kind = M.SKATE if closure.kind == base.SKATE else M.ROLLING
             add(0, b, pose_a, pose_b, kind, (b,))

@@ -125,7 +125,7 @@ class Simulator:
     @property
     def state(self) -> State:
         """State now."""
-        node = self._evaluator(*self.integrator.recording(self.dt), self._q, self._recorded)
+        node = self._evaluator(*self.integrator.recording(self.dt), self._q, self._recorded, np.array([self.t]))
         return State.with_velocity(self.model, self.t, self.q, node.p[0], node.v[0])
 
     def step(self, tau: Coordinates = None) -> None:

@@ -36,7 +36,7 @@ class Trajectory:
     @cached_property
     def _evaluated(self) -> dynamics.Evaluation:
         what, half_step = self.integrator.recording(self.dt)
-        return ClosedEvaluator(self.model)(what, half_step, self.q, self.recorded)
+        return ClosedEvaluator(self.model)(what, half_step, self.q, self.recorded, self.t)
 
     @property
     def v(self) -> Array:

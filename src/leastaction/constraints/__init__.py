@@ -5,7 +5,14 @@ from .close import Close
 from .coincident import Coincident
 from .distance import Distance
 from .gear import Gear
+from .point_on_plane import PointOnPlane
 from .rolling import Rolling
+from .screw import Screw
 from .skate import Skate
+from .symbolic import Cam, Prescribed, SymbolicConstraint
+from .tree import jacobian, values
 
-__all__ = ["Close", "Closure", "Coincident", "Constraint", "Distance", "Gear", "Rolling", "Skate"]
+__all__ = [
+    "Cam", "Close", "Closure", "Coincident", "Constraint", "Distance", "Gear", "PointOnPlane", "Prescribed", "Rolling", "Screw", "Skate",
+    "SymbolicConstraint", "jacobian", "values",
+]  # fmt: skip

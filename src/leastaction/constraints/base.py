@@ -7,12 +7,13 @@ names; the result is a tuple of `Closure`s in the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..pose import Pose
 from .rows import Row
 
 #: what kinds of equations a closure consists of
-ROWS, GEAR, SKATE, ROLLING = range(4)
+ROWS, GEAR, SKATE, ROLLING, COORDINATES = range(5)
 
 
 class Constraint:
@@ -31,12 +32,14 @@ class Closure:
     """A compiled constraint: equations between two places (kernel row, pose in the frame of that row)."""
 
     name: str  #: for messages
-    kind: int  #: ROWS, GEAR, SKATE or ROLLING
+    kind: int  #: ROWS, GEAR, SKATE, ROLLING or COORDINATES
     a: tuple[int, Pose]
     b: tuple[int, Pose]
     rows: tuple[Row, ...]
     joints: tuple[int, int] = (0, 0)  #: kernel rows of the two joints of a gear
     numbers: tuple[float, ...] = ()  #: ratio and offset of a gear; radius, normal and height of a rolling disc
+    function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py
+    arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
 
     @property
     def holonomic(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..checks import number, whole_number
+from ..closing import check_start, reduce
+from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels import evaluate, frame_derivatives, lagrangian, layout
@@ -50,11 +52,15 @@ class Midpoint(Integrator):
         return 2 if self.alpha == 0.5 else 1
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper:
-        self.refuse_constraints(model)
+        if not tree.in_tree(model.closures):
+            self.refuse_constraints(model)
         return _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
         return evaluate.KICKED_MOMENTUM, 0.0
+
+    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {"constraint_error": ()} if model.closures else {}
 
 
 class _Stepper:
@@ -73,16 +79,32 @@ class _Stepper:
         self.memory[layout.RATE] = layout.ALWAYS_NEW
         self.memory[layout.RATE_AGED] = 0.01  # hopeful: tried on the second step
         self.memory[layout.TIME] = state.t
+        self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
+        self.dropped: tuple[str, ...] = ()  #: names of redundant constraint rows
+        self.ties: tree.Ties | None = None
+        self.end: layout.Work | None = None
+        if model.closures:
+            self._tie(state)
         self._run = Direct(kernels.run)
+
+    def _tie(self, state: State) -> None:
+        check_start(self.model, state.q, state.v, state.t)
+        reduction = reduce(self.model, state.q, state.t)
+        self.dropped = reduction.dropped
+        self.ties = tree.make_ties(self.model, reduction.closures)
+        self.ties.momentum[0] = tree.least_momentum(self.model, self.ties) / self.dt
+        self.end = self.model.make_work()
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target
+        if self.ties is not None:
+            self.extra["constraint_error"][:1] = np.abs(self.ties.value).max(initial=0.0)
 
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
         i = self.integrator
         made, status = self._run(
-            self.model.tree, self.frames, self.lagrangian, self.tables, self.work, self.newton, self.memory, i.alpha, self.dt, steps, tau,
-            i.tol, i.max_evaluations, stride, out_q, out_momentum, evaluations,
+            self.model.tree, self.frames, self.lagrangian, self.tables, self.work, self.newton, self.end, self.ties, self.memory, i.alpha,
+            self.dt, steps, tau, i.tol, i.max_evaluations, stride, out_q, out_momentum, self.extra["constraint_error"], evaluations,
         )  # fmt: skip
         residual = float(self.memory[layout.LAST_RESIDUAL])
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checks import number, whole_number
+from ..checks import listed, number, whole_number
+from ..closing import check_start, reduce
+from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels import evaluate, layout, svi_run
@@ -64,12 +66,25 @@ class Variational(Integrator):
         self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper | _SviStepper:
-        self.refuse_constraints(model)
+        if model.closures:
+            self._check_constraints(model)
         return _SviStepper(self, model, state, dt) if self.residual == "svi" else _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
         kicked = self.quadrature == "trapezoid" and self.residual == "drnea"
         return evaluate.KICKED_MOMENTUM, 0.5 * dt if kicked else 0.0
+
+    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {"constraint_error": ()} if model.closures else {}
+
+    def _check_constraints(self, model: Model) -> None:
+        if not tree.in_tree(model.closures):
+            self.refuse_constraints(model)
+        if self.solver != "newton" or self.residual != "drnea" or self.guess == "ig3":
+            raise StateError(
+                f"{self!r} does not keep the constraints {listed([c.name for c in model.closures])}; "
+                'give solver="newton", residual="drnea" and another guess than "ig3"'
+            )
 
 
 class _Stepper:
@@ -89,15 +104,30 @@ class _Stepper:
         self.memory[layout.RATE] = layout.ALWAYS_NEW
         self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
         self.memory[layout.TIME] = state.t
+        self.ties: tree.Ties | None = None
+        self.dropped: tuple[str, ...] = ()  #: names of redundant constraint rows
+        self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
+        if model.closures:
+            self._tie(state)
+
+    def _tie(self, state: State) -> None:
+        check_start(self.model, state.q, state.v, state.t)
+        reduction = reduce(self.model, state.q, state.t)
+        self.dropped = reduction.dropped
+        self.ties = tree.make_ties(self.model, reduction.closures)
+        self.ties.momentum[0] = tree.least_momentum(self.model, self.ties) / self.dt
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target
+        if self.ties is not None:
+            self.extra["constraint_error"][:1] = np.abs(self.ties.value).max(initial=0.0)
 
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
         i = self.integrator
         made, status = self._run(
-            self.model.tree, self.work, self.middle, self.comparison, self.memory, self.dt, steps, tau, i.tol,
-            RETRACTIONS[i.retraction], GUESSES[i.guess], i.max_evaluations, stride, out_q, out_momentum, evaluations,
+            self.model.tree, self.work, self.middle, self.comparison, self.ties, self.memory, self.dt, steps, tau, i.tol,
+            RETRACTIONS[i.retraction], GUESSES[i.guess], i.max_evaluations, stride, out_q, out_momentum, self.extra["constraint_error"],
+            evaluations,
         )  # fmt: skip
         residual = float(self.memory[layout.LAST_RESIDUAL])
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)

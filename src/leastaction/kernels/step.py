@@ -69,15 +69,20 @@ def give_up(w, memory):
 
 @inlined
 def extrapolate(w, known):
-    """Guess: the last increments continued by a polynomial of degree 0 to 3.
+    """Guess of the increment."""
+    continue_polynomial(w.d, w.history, known)
 
-    A degree is raised as long as that would have guessed the last increment much better.  On smooth motion that leads
+
+@inlined
+def continue_polynomial(d, hist, known):
+    """Guess: the last values continued by a polynomial of degree 0 to 3.
+
+    A degree is raised as long as that would have guessed the last value much better.  On smooth motion that leads
     to the cubic; where a step is long and the motion wild, a high degree would mislead Newton.
     """
-    hist = w.history
     e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
-    for j in range(w.d.shape[0]):
-        d0, d1, d2, d3, d4 = w.d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
+    for j in range(d.shape[0]):
+        d0, d1, d2, d3, d4 = d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
         e0 = max(e0, abs(d0 - d1))
         e1 = max(e1, abs(d0 - 2.0 * d1 + d2))
         e2 = max(e2, abs(d0 - 3.0 * (d1 - d2) - d3))
@@ -89,8 +94,8 @@ def extrapolate(w, known):
             degree = 2
             if known >= 5 and e3 < 0.3 * e2:
                 degree = 3
-    for j in range(w.d.shape[0]):
-        d0, d1, d2, d3 = w.d[j], hist[0, j], hist[1, j], hist[2, j]
+    for j in range(d.shape[0]):
+        d0, d1, d2, d3 = d[j], hist[0, j], hist[1, j], hist[2, j]
         x = d0
         if degree == 1:
             x = 2.0 * d0 - d1
@@ -102,7 +107,7 @@ def extrapolate(w, known):
         hist[2, j] = d2
         hist[1, j] = d1
         hist[0, j] = d0
-        w.d[j] = x
+        d[j] = x
 
 
 @inlined
