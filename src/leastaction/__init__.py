@@ -26,6 +26,7 @@ from .errors import ConvergenceError, LeastActionError, MechanismError, Singular
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, Midpoint, SemiImplicitEuler, Variational
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
 from .pose import Pose
@@ -37,8 +38,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free",
-    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Maximal", "Mechanism", "MechanismError", "Midpoint", "Model", "Planar",
+    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Linearization", "Maximal", "Mechanism", "MechanismError", "Midpoint", "Model", "Planar",
     "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
     "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory",
-    "Universal", "Variational", "Wrench", "analysis", "constraints", "discrete", "dynamics", "examples", "plot", "simulate",
+    "Universal", "Variational", "Wrench", "analysis", "constraints", "discrete", "dynamics", "examples", "linearize", "plot", "simulate",
 ]  # fmt: skip

@@ -1,0 +1,190 @@
+"""The discrete map of an integrator, linearised exactly: what discrete control and estimation are built on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .checks import time_step
+from .constraints import tree
+from .discrete import increment
+from .errors import ConvergenceError, StateError
+from .integrators import Integrator, Midpoint, Variational
+from .kernels import linearization as kernels
+from .kernels.maximal_evaluate import advance
+from .model import Coordinates, Model
+from .state import State
+from .step_derivatives import StepDerivatives, midpoint_derivatives, variational_derivatives
+
+Array = NDArray[np.float64]
+
+
+@dataclass(repr=False)
+class Linearization:
+    """x_{k+1} = A x_k + B tau_k around one step, x = (dq, dp): small changes of the configuration and the momenta.
+
+    dq is a difference of coordinates, on ball and free joints left-trivialised (q exp(dq)), so that A is (2 nv, 2 nv) for every
+    mechanism.  p is the momentum of the discrete equations, p = M(q) v at the start; with constraints it is the one before the
+    impulse of the constraints, which `run.p` has in it: they differ by a combination of the rows of Dh, and the next step is the same.
+    """
+
+    A: Array  #: (2 nv, 2 nv) derivative of (q, p) after the step in (q, p) before it
+    B: Array  #: (2 nv, nv) derivative in the joint forces tau, constant over the step
+    multipliers: Array  #: (m,) impulses of the constraints over the step; none for a tree
+    C: Array  #: (m, 2 nv) derivative of the multipliers in (q, p)
+    D: Array  #: (m, nv) derivative of the multipliers in tau
+    next_state: State  #: where the step leads
+
+    def __repr__(self) -> str:
+        return f"<Linearization of {self.next_state.model.name!r}: A {self.A.shape}, B {self.B.shape}, {len(self.multipliers)} multipliers>"
+
+
+def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization:
+    """Derivatives of one step of `Variational` or `Midpoint` from `state` under the joint forces tau.
+
+    Exact, by the implicit function theorem on the solved discrete equations; see step_derivatives.py for what is differenced.
+
+    >>> import leastaction as la
+    >>> model = la.examples.cart_pole().compile()
+    >>> step = la.linearize(model, la.Variational(), model.state(q={"pole": 0.1}), dt=1e-2)
+    >>> step.A.shape, step.B.shape
+    ((4, 4), (4, 2))
+    """
+    dt = time_step(dt)
+    _check(model, integrator, state)
+    forces = model.velocities(tau, "tau")
+    step = _Step(model, integrator, state, dt, forces)
+    step.polish()
+    return step.linearization()
+
+
+def _check(model: Model, integrator: Integrator, state: State) -> None:
+    if not isinstance(integrator, (Midpoint, Variational)):
+        raise StateError(f"integrator = {integrator!r} cannot be linearised; give Variational(...) or Midpoint(...)")
+    if isinstance(integrator, Variational) and integrator.residual == "svi":
+        raise StateError('residual="svi" cannot be linearised; give Midpoint(), which is the same discretisation')
+    if not isinstance(state, State) or state.model is not model:
+        raise StateError("the state does not belong to this model; make it with model.state(...)")
+
+
+class _Step:
+    """One solved step and the equations it solves."""
+
+    def __init__(self, model: Model, integrator: Midpoint | Variational, state: State, dt: float, tau: Array):
+        self.model, self.integrator, self.state, self.dt, self.tau = model, integrator, state, dt, tau
+        stepper = integrator.start(model, state, dt)
+        if stepper.ties is not None:
+            stepper.extra = {"constraint_error": np.zeros(1)}
+        q, p, evaluations = np.empty((1, model.nq)), np.empty((1, model.nv)), np.zeros(1, dtype=np.int64)
+        result = stepper.advance(1, tau[None], 1, q, p, evaluations)
+        if result.failure:
+            raise ConvergenceError(f"the step to linearise was not solved: {result.failure}", residual=result.residual)
+        self._refuse_new_chart(q[0])
+        self.d = stepper.work.d.copy()
+        self.ties = stepper.ties
+        self.lam = np.zeros(0) if self.ties is None else self.ties.lam.copy()
+        self.J0 = self._rows(state.q, state.t)[1]
+
+    def polish(self) -> None:
+        """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""
+        s = self._derivatives()
+        value, J1 = self._rows(self.end(), self.state.t + self.dt)
+        r = s.leaving - self.state.p - self.J0.T @ self.lam
+        x = np.linalg.solve(self._matrix(s, J1), -np.concatenate([r, value]))
+        q1 = self.end()
+        advance(self.model.tree, q1, x[: self.model.nv])
+        self.d = increment(self.model, self.state.q, q1)
+        self.lam = self.lam + x[self.model.nv :]
+
+    def linearization(self) -> Linearization:
+        nv, half = self.model.nv, 0.5 * self.dt
+        s = self._derivatives()
+        _, J1 = self._rows(self.end(), self.state.t + self.dt)
+        bent = s.P00 - self._constraint_curvature()
+        right = np.zeros((nv + len(self.lam), 3 * nv))  # what changes the equations: dq, dp, dtau
+        right[:nv] = np.hstack([-bent, np.eye(nv), half * np.eye(nv)])
+        x = np.linalg.solve(self._matrix(s, J1), right)
+        moved = x[:nv]
+        momenta = s.P11 @ moved
+        momenta[:, :nv] += s.P10
+        momenta[:, 2 * nv :] += half * np.eye(nv)
+        both = np.vstack([moved, momenta])
+        end = State(self.model, self.state.t + self.dt, self.end(), s.arriving)
+        return Linearization(both[:, : 2 * nv], both[:, 2 * nv :], self.lam, x[nv:, : 2 * nv], x[nv:, 2 * nv :], end)
+
+    def end(self) -> Array:
+        q1 = self.state.q.copy()
+        advance(self.model.tree, q1, self.d)
+        return q1
+
+    def _derivatives(self) -> StepDerivatives:
+        where = (self.model, self.state.q, self.d, self.dt, self.tau, self.state.t)
+        if isinstance(self.integrator, Midpoint):
+            return midpoint_derivatives(self.integrator, *where)
+        return variational_derivatives(self.integrator, *where)
+
+    def _matrix(self, s: StepDerivatives, J1: Array) -> Array:
+        """Of the equations  leaving - Dh(q0)' lam = p0,  h(q1) = 0."""
+        m = len(self.lam)
+        return np.block([[s.P01, -self.J0.T], [J1, np.zeros((m, m))]])
+
+    def _rows(self, q: Array, t: float) -> tuple[Array, Array]:
+        """h and Dh of the constraints."""
+        if self.ties is None:
+            return np.zeros(0), np.zeros((0, self.model.nv))
+        ties = tree.evaluate(self.model, self.ties, q, t)
+        return ties.value.copy(), ties.J0.copy()
+
+    def _constraint_curvature(self) -> Array:
+        """(nv, nv) derivative of Dh(q0)' lam in q0.
+
+        The second rate of h for a constant velocity is a quadratic form, whose polarisation is the symmetric part; what is left
+        on ball and free joints is half the derivative along the bracket.
+        """
+        nv, ties = self.model.nv, self.ties
+        out = np.zeros((nv, nv))
+        if ties is None:
+            return out
+        work = self.model.make_work()
+        scratch = np.zeros((len(self.model.bodies) + 1, 6))
+
+        def rate(v: Array) -> float:
+            kernels.second_constraint_rates(self.model.tree, work, ties, self.state.t, self.state.q, v, scratch)
+            return float(self.lam @ ties.rate)
+
+        one = np.eye(nv)
+        single = [rate(e) for e in one]
+        rest = rate(np.zeros(nv))
+        for i in range(nv):
+            for j in range(i + 1):
+                out[i, j] = out[j, i] = 0.5 * (rate(one[i] + one[j]) - single[i] - single[j] + rest)
+        pull = self.J0.T @ self.lam
+        for body in self.model.bodies:
+            if body.joint.has_quaternion:
+                vs = self.model.v_slice(body.joint_name)
+                out[vs, vs] += 0.5 * _bracket_form(pull[vs])
+        return out
+
+    def _refuse_new_chart(self, q1: Array) -> None:
+        for body in self.model.bodies:
+            place = self.model.q_slice(body.joint_name)
+            if body.joint.charts > 1 and self.state.q[place][-1] != q1[place][-1]:
+                raise StateError(
+                    f"joint {body.joint_name!r} changes its coordinates in this step, so it has no single set of them to differentiate in; "
+                    "linearise from the state after it"
+                )
+
+
+def _bracket_form(p: Array) -> Array:
+    """F[j, l] = p.[e_l, e_j] on so(3) (3 numbers) or se(3) (6 numbers)."""
+    n = len(p)
+    out = np.zeros((n, n))
+    for l, a in enumerate(np.eye(n)):
+        for j, b in enumerate(np.eye(n)):
+            bracket = np.cross(a[:3], b[:3])
+            if n == 6:
+                bracket = np.concatenate([bracket, np.cross(a[:3], b[3:]) + np.cross(a[3:], b[:3])])
+            out[j, l] = p @ bracket
+    return out
