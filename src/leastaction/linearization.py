@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checks import time_step
-from .constraints import tree
+from .constraint_derivatives import Curvature, project_momentum, rows
 from .discrete import increment
 from .errors import ConvergenceError, StateError
 from .integrators import Integrator, Midpoint, Variational
-from .kernels import linearization as kernels
 from .kernels.maximal_evaluate import advance
 from .model import Coordinates, Model
 from .state import State
@@ -26,8 +25,8 @@ class Linearization:
     """x_{k+1} = A x_k + B tau_k around one step, x = (dq, dp): small changes of the configuration and the momenta.
 
     dq is a difference of coordinates, on ball and free joints left-trivialised (q exp(dq)), so that A is (2 nv, 2 nv) for every
-    mechanism.  p is the momentum of the discrete equations, p = M(q) v at the start; with constraints it is the one before the
-    impulse of the constraints, which `run.p` has in it: they differ by a combination of the rows of Dh, and the next step is the same.
+    mechanism.  p is the momentum of the discrete equations, as in `run.p`: with constraints it is the one they allow, and A takes what
+    they allow before the step to what they allow after it.
     """
 
     A: Array  #: (2 nv, 2 nv) derivative of (q, p) after the step in (q, p) before it
@@ -85,12 +84,12 @@ class _Step:
         self.d = stepper.work.d.copy()
         self.ties = stepper.ties
         self.lam = np.zeros(0) if self.ties is None else self.ties.lam.copy()
-        self.J0 = self._rows(state.q, state.t)[1]
+        self.J0 = rows(model, self.ties, state.q, state.t)[1]
 
     def polish(self) -> None:
         """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""
         s = self._derivatives()
-        value, J1 = self._rows(self.end(), self.state.t + self.dt)
+        value, J1 = rows(self.model, self.ties, self.end(), self.state.t + self.dt)
         r = s.leaving - self.state.p - self.J0.T @ self.lam
         x = np.linalg.solve(self._matrix(s, J1), -np.concatenate([r, value]))
         q1 = self.end()
@@ -101,8 +100,10 @@ class _Step:
     def linearization(self) -> Linearization:
         nv, half = self.model.nv, 0.5 * self.dt
         s = self._derivatives()
-        _, J1 = self._rows(self.end(), self.state.t + self.dt)
-        bent = s.P00 - self._constraint_curvature()
+        _, J1 = rows(self.model, self.ties, self.end(), self.state.t + self.dt)
+        bent = s.P00
+        if self.ties is not None:
+            bent = bent - Curvature(self.model, self.ties, self.state.q, self.state.t).of_impulse(self.lam)
         right = np.zeros((nv + len(self.lam), 3 * nv))  # what changes the equations: dq, dp, dtau
         right[:nv] = np.hstack([-bent, np.eye(nv), half * np.eye(nv)])
         x = np.linalg.solve(self._matrix(s, J1), right)
@@ -110,8 +111,12 @@ class _Step:
         momenta = s.P11 @ moved
         momenta[:, :nv] += s.P10
         momenta[:, 2 * nv :] += half * np.eye(nv)
+        p1 = s.arriving
+        if self.ties is not None:
+            p1, by_q, by_p = project_momentum(Curvature(self.model, self.ties, self.end(), self.state.t + self.dt), p1)
+            momenta = by_q @ moved + by_p @ momenta
         both = np.vstack([moved, momenta])
-        end = State(self.model, self.state.t + self.dt, self.end(), s.arriving)
+        end = State(self.model, self.state.t + self.dt, self.end(), p1)
         return Linearization(both[:, : 2 * nv], both[:, 2 * nv :], self.lam, x[nv:, : 2 * nv], x[nv:, 2 * nv :], end)
 
     def end(self) -> Array:
@@ -130,43 +135,6 @@ class _Step:
         m = len(self.lam)
         return np.block([[s.P01, -self.J0.T], [J1, np.zeros((m, m))]])
 
-    def _rows(self, q: Array, t: float) -> tuple[Array, Array]:
-        """h and Dh of the constraints."""
-        if self.ties is None:
-            return np.zeros(0), np.zeros((0, self.model.nv))
-        ties = tree.evaluate(self.model, self.ties, q, t)
-        return ties.value.copy(), ties.J0.copy()
-
-    def _constraint_curvature(self) -> Array:
-        """(nv, nv) derivative of Dh(q0)' lam in q0.
-
-        The second rate of h for a constant velocity is a quadratic form, whose polarisation is the symmetric part; what is left
-        on ball and free joints is half the derivative along the bracket.
-        """
-        nv, ties = self.model.nv, self.ties
-        out = np.zeros((nv, nv))
-        if ties is None:
-            return out
-        work = self.model.make_work()
-        scratch = np.zeros((len(self.model.bodies) + 1, 6))
-
-        def rate(v: Array) -> float:
-            kernels.second_constraint_rates(self.model.tree, work, ties, self.state.t, self.state.q, v, scratch)
-            return float(self.lam @ ties.rate)
-
-        one = np.eye(nv)
-        single = [rate(e) for e in one]
-        rest = rate(np.zeros(nv))
-        for i in range(nv):
-            for j in range(i + 1):
-                out[i, j] = out[j, i] = 0.5 * (rate(one[i] + one[j]) - single[i] - single[j] + rest)
-        pull = self.J0.T @ self.lam
-        for body in self.model.bodies:
-            if body.joint.has_quaternion:
-                vs = self.model.v_slice(body.joint_name)
-                out[vs, vs] += 0.5 * _bracket_form(pull[vs])
-        return out
-
     def _refuse_new_chart(self, q1: Array) -> None:
         for body in self.model.bodies:
             place = self.model.q_slice(body.joint_name)
@@ -176,15 +144,3 @@ class _Step:
                     "linearise from the state after it"
                 )
 
-
-def _bracket_form(p: Array) -> Array:
-    """F[j, l] = p.[e_l, e_j] on so(3) (3 numbers) or se(3) (6 numbers)."""
-    n = len(p)
-    out = np.zeros((n, n))
-    for l, a in enumerate(np.eye(n)):
-        for j, b in enumerate(np.eye(n)):
-            bracket = np.cross(a[:3], b[:3])
-            if n == 6:
-                bracket = np.concatenate([bracket, np.cross(a[:3], b[3:]) + np.cross(a[3:], b[:3])])
-            out[j, l] = p @ bracket
-    return out

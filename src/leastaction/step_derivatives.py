@@ -198,6 +198,43 @@ def _project(model: Model, q: Array, poses, columns: Array, J: Array, wrenches: 
     return force, bend
 
 
+def momentum_derivative(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
+    """Mass matrix M(q) and derivative of M(q) v in q, (nv, nv) each."""
+    work = model.make_work()
+    place_entry(model.tree, work, q, np.zeros(model.nv))
+    n, nv = len(model.bodies), model.nv
+    poses = [(work.row[i, L.R : L.R + 9].reshape(3, 3), work.row[i, L.P : L.P + 3]) for i in range(n + 1)]
+    J = _jacobians(model, poses, work.S0)
+    bends = np.zeros((6, n + 1, 6, 6))  # how each component of the joint columns changes
+    for a, unit in enumerate(np.eye(6)):
+        wrench = np.tile(unit, (n + 1, 1))
+        kernels.column_curvature(model.tree, work, wrench, np.zeros((nv, 6)), bends[a], np.zeros((6, 6)))
+    M, wrenches, turned = np.zeros((nv, nv)), np.zeros((n + 1, 6)), np.zeros((n + 1, 6, nv))
+    derivative = np.zeros((nv, nv))
+    for i in range(1, n + 1):
+        parent, dofs = model.tree.link[i, L.PARENT], _dofs(model, i)
+        Ad = _adjoint_inverse(*poses[i])
+        turned[i] = Ad @ turned[parent]
+        omega, vel = np.split(Ad @ J[parent] @ v, 2)
+        for k, l in enumerate(range(dofs.start, dofs.stop)):
+            a, b = work.S0[l, :3], work.S0[l, 3:]
+            turned[i, :, l] = np.concatenate([np.cross(omega, a), np.cross(omega, b) + np.cross(vel, a)])
+            turned[i, :, l] += bends[:, i, : dofs.stop - dofs.start, k] @ v[dofs]
+        G = _spatial_inertia(model.tree.body[i])
+        M += J[i].T @ G @ J[i]
+        wrenches[i] = G @ J[i] @ v
+        derivative += J[i].T @ G @ turned[i]
+    return M, derivative + _project(model, q, poses, work.S0, J, wrenches)[1]
+
+
+def _spatial_inertia(body: Array) -> Array:
+    """(6, 6) from a row of Tree.body."""
+    inertia = np.zeros((3, 3))
+    inertia[np.triu_indices(3)] = body[L.INERTIA : L.INERTIA + 6]
+    c = _hat(body[L.MOMENT : L.MOMENT + 3])
+    return np.block([[inertia + np.triu(inertia, 1).T, c], [-c, body[L.MASS] * np.eye(3)]])
+
+
 # ----------------------------------------------------------------------------------------------------------- forces
 
 
