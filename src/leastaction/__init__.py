@@ -38,8 +38,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free",
-    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Linearization", "Maximal", "Mechanism", "MechanismError", "Midpoint", "Model", "Planar",
-    "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
-    "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory",
-    "Universal", "Variational", "Wrench", "analysis", "constraints", "discrete", "dynamics", "examples", "linearize", "plot", "simulate",
+    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Linearization", "Maximal", "Mechanism", "MechanismError", "Midpoint",
+    "Model", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw",
+    "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint",
+    "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "constraints", "discrete", "dynamics", "examples",
+    "linearize", "plot", "simulate",
 ]  # fmt: skip

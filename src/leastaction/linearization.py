@@ -52,20 +52,20 @@ def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau
     ((4, 4), (4, 2))
     """
     dt = time_step(dt)
-    _check(model, integrator, state)
     forces = model.velocities(tau, "tau")
-    step = _Step(model, integrator, state, dt, forces)
+    step = _Step(model, _checked(model, integrator, state), state, dt, forces)
     step.polish()
     return step.linearization()
 
 
-def _check(model: Model, integrator: Integrator, state: State) -> None:
+def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | Variational:
     if not isinstance(integrator, (Midpoint, Variational)):
         raise StateError(f"integrator = {integrator!r} cannot be linearised; give Variational(...) or Midpoint(...)")
     if isinstance(integrator, Variational) and integrator.residual == "svi":
         raise StateError('residual="svi" cannot be linearised; give Midpoint(), which is the same discretisation')
     if not isinstance(state, State) or state.model is not model:
         raise StateError("the state does not belong to this model; make it with model.state(...)")
+    return integrator
 
 
 class _Step:
@@ -79,7 +79,8 @@ class _Step:
         q, p, evaluations = np.empty((1, model.nq)), np.empty((1, model.nv)), np.zeros(1, dtype=np.int64)
         result = stepper.advance(1, tau[None], 1, q, p, evaluations)
         if result.failure:
-            raise ConvergenceError(f"the step to linearise was not solved: {result.failure}", residual=result.residual)
+            message = f"the step to linearise, of dt = {dt:g} s from t = {state.t:g} s, was not solved: {result.failure}"
+            raise ConvergenceError(message, step=0, time=state.t, residual=result.residual)
         self._refuse_new_chart(q[0])
         self.d = stepper.work.d.copy()
         self.ties = stepper.ties
@@ -106,7 +107,7 @@ class _Step:
             bent = bent - Curvature(self.model, self.ties, self.state.q, self.state.t).of_impulse(self.lam)
         right = np.zeros((nv + len(self.lam), 3 * nv))  # what changes the equations: dq, dp, dtau
         right[:nv] = np.hstack([-bent, np.eye(nv), half * np.eye(nv)])
-        x = np.linalg.solve(self._matrix(s, J1), right)
+        x = np.asarray(np.linalg.solve(self._matrix(s, J1), right), dtype=np.float64)
         moved = x[:nv]
         momenta = s.P11 @ moved
         momenta[:, :nv] += s.P10

@@ -59,7 +59,7 @@ def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array
     a = integrator.alpha
     midpoint_run.step_derivatives(model.tree, frames, lag, work, newton, a, dt, t, np.zeros((model.nv, model.nv)))
     f = newton.force + tau
-    f_q, f_v = lag.force_q - 0.0, -np.diag(model.tree.damping)
+    f_q, f_v = lag.force_q, -np.diag(model.tree.damping)
     if len(model.tree.custom):
         c_q, c_v = _user_force_derivatives(model, t + a * dt, newton.middle, newton.velocity)
         f_q, f_v = f_q + c_q, f_v + c_v
@@ -217,8 +217,8 @@ def momentum_derivative(model: Model, q: Array, v: Array) -> tuple[Array, Array]
         turned[i] = Ad @ turned[parent]
         omega, vel = np.split(Ad @ J[parent] @ v, 2)
         for k, l in enumerate(range(dofs.start, dofs.stop)):
-            a, b = work.S0[l, :3], work.S0[l, 3:]
-            turned[i, :, l] = np.concatenate([np.cross(omega, a), np.cross(omega, b) + np.cross(vel, a)])
+            turn, slide = work.S0[l, :3], work.S0[l, 3:]
+            turned[i, :, l] = np.concatenate([np.cross(omega, turn), np.cross(omega, slide) + np.cross(vel, turn)])
             turned[i, :, l] += bends[:, i, : dofs.stop - dofs.start, k] @ v[dofs]
         G = _spatial_inertia(model.tree.body[i])
         M += J[i].T @ G @ J[i]
@@ -328,7 +328,8 @@ def _difference(function: Callable[[Array], Array], size: int) -> Array:
     """Derivative at zero by central differences of order six."""
     columns = []
     for unit in _REACH * np.eye(size):
-        columns.append(sum(w * (function(s * unit) - function(-s * unit)) for s, w in ((1, 45.0), (2, -9.0), (3, 1.0))) / (60.0 * _REACH))
+        near, far, farther = (function(s * unit) - function(-s * unit) for s in (1.0, 2.0, 3.0))
+        columns.append((45.0 * near - 9.0 * far + farther) / (60.0 * _REACH))
     return np.array(columns).T
 
 

@@ -46,7 +46,8 @@ def test_derivatives_of_a_step_against_the_action(integrator, floating):
     """Momenta at both ends by complex steps of the discrete action, differentiated by differences."""
     mech = forced(mixed_tree(floating), floating)
     model, kin, rng = mech.compile(), Kinematics(mech), np.random.default_rng(3)
-    q0, d, tau, h = moved(model, model.neutral(), 0.5 * rng.normal(size=model.nv)), 0.2 * rng.normal(size=model.nv), rng.normal(size=model.nv), 0.1
+    x, d, tau = np.array([[0.5], [0.2], [1.0]]) * rng.normal(size=(3, model.nv))
+    q0, h = moved(model, model.neutral(), x), 0.1
     q1 = moved(model, q0, d)
     s = variational_derivatives(integrator, model, q0, d, h, tau, 0.0)
 
@@ -216,7 +217,8 @@ def test_midpoint_derivatives_are_those_of_the_svi_momenta():
 
 
 @pytest.mark.parametrize(
-    ("integrator", "message"), [(la.RK4(), "cannot be linearised"), (la.Variational(residual="svi", solver="riqn"), "svi"), (la.Maximal(), "Maximal")]
+    ("integrator", "message"),
+    [(la.RK4(), "cannot be linearised"), (la.Variational(residual="svi", solver="riqn"), "svi"), (la.Maximal(), "Maximal")],
 )
 def test_other_integrators_are_refused(integrator, message):
     model = la.examples.chain(2).compile()
