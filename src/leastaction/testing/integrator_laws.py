@@ -71,6 +71,8 @@ def mixed_tree(floating: bool = False, plain: bool = False) -> Mechanism:
     mech.add_force(Spring("slide", 50.0))
     mech.add_force(Spring("plate", (40.0, 60.0, 1.0)))
     mech.add_force(Spring("ball", 1.0))
+    if plain:
+        mech.add_force(Spring("screw", 2.0))  # it would fall for ever, and turn faster than a step of a long run resolves
     return mech
 
 
