@@ -1,6 +1,7 @@
 """Compile every kernel once before the tests start, so that parallel workers find them in the cache instead of each compiling its own."""
 
 import leastaction as la
+from leastaction.testing import symbolic_samples
 
 
 def main() -> None:
@@ -10,6 +11,8 @@ def main() -> None:
         if integrator is not la.Integrator:
             run = la.simulate(model, steps=2, dt=1e-3, v=[0.1, 0.2], integrator=integrator())
             assert run.energy.shape == (3,)
+    for joint in symbolic_samples():
+        assert joint.kind
     q, v = run.q[-1], run.v[-1]
     la.dynamics.mass_matrix(model, q)
     la.dynamics.inverse(model, q, v, la.dynamics.forward(model, q, v))

@@ -7,7 +7,7 @@
 True
 """
 
-from . import analysis, constraints, discrete, dynamics, examples, plot
+from . import analysis, constraints, discrete, dynamics, examples, library, plot
 from .constraints import (
     Cam,
     Close,
@@ -22,6 +22,8 @@ from .constraints import (
     Skate,
     SymbolicConstraint,
 )
+from .conversion import MaximalState, to_maximal, to_minimal
+from .crosscheck import Crosscheck, crosscheck
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, Midpoint, SemiImplicitEuler, Variational
@@ -37,10 +39,10 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Distance", "Fixed", "Free",
-    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Linearization", "Maximal", "Mechanism", "MechanismError", "Midpoint",
-    "Model", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint",
-    "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "constraints", "discrete", "dynamics", "examples",
-    "linearize", "plot", "simulate",
+    "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce", "Cylindrical", "Damper", "Distance",
+    "Fixed", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Linearization", "Maximal", "MaximalState",
+    "Mechanism", "MechanismError", "Midpoint", "Model", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4",
+    "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
+    "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "constraints",
+    "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "plot", "simulate", "to_maximal", "to_minimal",
 ]  # fmt: skip

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checks import listed
+from .constraints import tree
 from .errors import LeastActionError, SingularMassError, StateError
-from .kernels import evaluate
+from .kernels import constrained, evaluate
 from .kernels.articulated import S_AA, S_AL, S_LL
 from .kernels.layout import BODY_COLUMNS
 from .lie.jit import Direct
@@ -45,12 +46,17 @@ def inverse(model: Model, q: Coordinates, v: Coordinates, a: Coordinates) -> Arr
 
 
 def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0) -> Array:
-    """Acceleration under tau and all forces of the model (articulated-body algorithm)."""
+    """Acceleration under tau, all forces of the model (articulated-body algorithm) and its constraints."""
     out = np.zeros(model.nv)
-    evaluate.forward(
-        model.tree, model.make_work(), float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"),
-        _scratch(model), out,
-    )  # fmt: skip
+    if not tree.in_tree(model.closures):
+        names = listed([c.name for c in model.closures])
+        raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
+    arguments = (float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"), _scratch(model), out)
+    if model.closures:
+        constrained.constrained_forward(model.tree, model.make_work(), tree.make_ties(model), *arguments)
+    else:
+        kernel = (model.specialised and model.specialised.forward) or evaluate.forward
+        kernel(model.tree, model.make_work(), *arguments)
     if not np.all(np.abs(out) < _SUSPICIOUS):
         _check_finite(model, model.coordinates(q), out)
     return out

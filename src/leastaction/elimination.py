@@ -148,9 +148,9 @@ class Tables:
     at: list[dict[int, int]]  #: front -> group -> its first row there
 
     def block(self, a: int, b: int) -> tuple[int, int, int, int]:
-        """Where the block of groups a (rows) and b (columns) stands: offset of its front, width, row, column."""
+        """Where the block of groups a (rows) and b (columns) stands: offset of its front, stride of its columns, row, column."""
         k = min(self.home[a], self.home[b])
-        return int(self.front[k, 0]), int(self.front[k, 2]), self.at[k][a], self.at[k][b]
+        return int(self.front[k, 0]), int(self.front[k, 5]), self.at[k][a], self.at[k][b]
 
 
 def tabulate(graph: Graph, fronts: list[Front]) -> Tables:
@@ -158,7 +158,7 @@ def tabulate(graph: Graph, fronts: list[Front]) -> Tables:
     home = {g: k for k, f in enumerate(fronts) for g in f.pivots}
     at: list[dict[int, int]] = []
     index: list[int] = []
-    table = np.zeros((len(fronts), 5), dtype=np.int64)
+    table = np.zeros((len(fronts), 6), dtype=np.int64)
     offset = length = 0
     for k, f in enumerate(fronts):
         # what is eliminated first comes first, so that the border of a front is in the order of its parent
@@ -169,8 +169,9 @@ def tabulate(graph: Graph, fronts: list[Front]) -> Tables:
             index.extend(range(first[g], first[g] + graph.size(g)))
             row += graph.size(g)
         at.append(places)
-        table[k] = offset, sum(graph.size(g) for g in f.pivots), row, length, home[border[0]] if border else -1
-        offset += row * row
+        stride = -(-row // 4) * 4  # columns are padded to multiples of four numbers
+        table[k] = offset, sum(graph.size(g) for g in f.pivots), row, length, home[border[0]] if border else -1, stride
+        offset += row * stride
         length += row
     extend = np.zeros(length, dtype=np.int64)
     for k, f in enumerate(fronts):

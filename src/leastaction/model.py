@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .mechanism import Body
 from .pose import Pose
 
 if TYPE_CHECKING:
+    from .specialise import Specialised
     from .state import State
 
 Coordinates = ArrayLike | Mapping[str, ArrayLike] | None
@@ -36,6 +37,7 @@ class Model:
     fixed_potential: float  #: potential energy of bodies fixed to the world, J
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
+    specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -107,6 +109,21 @@ class Model:
 
         return closing.project_velocity(self, self.coordinates(q), self.velocities(v), float(t))
 
+    def specialise(self) -> Model:
+        """The same model with code of its own, in which all constants of the mechanism are folded.
+
+        Used by `la.dynamics.forward` and by `la.Variational()` with the trapezoidal quadrature and the Newton solver, for both
+        retractions; everything else runs the general kernels.  The code is generated and compiled when it is first needed,
+        which takes some seconds, and kept on disk.  docs/specialise.md says when that pays.
+
+        >>> import leastaction as la
+        >>> la.examples.chain(2).compile().specialise()
+        <Model '2-link chain': 2 moving bodies, nq=2, nv=2, specialised>
+        """
+        from .specialise import Specialised
+
+        return replace(self, specialised=Specialised(self.tree, self.make_work()))
+
     def make_work(self) -> Work:
         work = make_work(len(self.bodies), self.nq, self.nv)
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
@@ -119,7 +136,8 @@ class Model:
         return make_middle(len(self.bodies), self.nv, self.gravity)
 
     def __repr__(self) -> str:
-        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}>"
+        specialised = ", specialised" if self.specialised else ""
+        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{specialised}>"
 
     def _joint_row(self, joint_name: str) -> int:
         try:

@@ -35,7 +35,9 @@ class Network:
 
     def make_flow(self) -> Flow:
         model, net = self.model, self.net
-        return make_flow(len(model.bodies), model.nq, model.nv, len(net.row), len(net.slot), self.tables.size, len(net.index))
+        longest = int(net.front[:, M.F_STRIDE].max())
+        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index)
+        return make_flow(len(model.bodies), model.nq, model.nv, *sizes)
 
 
 def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing") -> Network:
@@ -44,7 +46,8 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     n = len(model.bodies)
     com = _centres_of_mass(model)
     con: list[list[int]] = []
-    place, kinds = [], []
+    place: list[Array] = []
+    kinds: list[int] = []
     rows: list[list[float]] = []
     slots: list[tuple[int, int]] = []  # (body, constraint)
 
@@ -170,8 +173,8 @@ def _slots(tables: Tables, slots: list[tuple[int, int]], n: int, graph: Graph) -
 def _blocks(tables: Tables, n: int) -> NDArray[np.int64]:
     out = np.zeros((n + 1, 2), dtype=np.int64)
     for i in range(1, n + 1):
-        at, width, row, column = tables.block(i - 1, i - 1)
-        out[i] = at + row * width + column, width
+        at, stride, row, column = tables.block(i - 1, i - 1)
+        out[i] = at + column * stride + row, stride
     return out
 
 
@@ -182,6 +185,6 @@ def _damped(tables: Tables, graph: Graph) -> NDArray[np.int64]:
         out[k, 0] = i
         for pair, (a, b) in enumerate(((i, i), (i, p), (p, i), (p, p))):
             if a > 0 and b > 0:
-                at, width, row, column = tables.block(a - 1, b - 1)
-                out[k, 1 + 2 * pair : 3 + 2 * pair] = at + row * width + column, width
+                at, stride, row, column = tables.block(a - 1, b - 1)
+                out[k, 1 + 2 * pair : 3 + 2 * pair] = at + column * stride + row, stride
     return out

@@ -28,8 +28,8 @@ class Maximal(Integrator):
 
     retraction   "exp", "cayley" or "quaternion" (the paper)
     elimination  "fill-reducing", or "closures-last" (the paper: closures form a dense last block)
-    tol          largest residual relative to the largest momentum of the step, and largest constraint error relative to
-                 the largest displacement
+    tol          largest residual relative to the momenta of all bodies together, and largest constraint error relative to the
+                 largest displacement of the step
     """
 
     order = 2
@@ -73,7 +73,7 @@ class _Stepper:
         flow.target[:] = _momenta(net.body, twists)
         self.memory = np.zeros(layout.MEMORY)
         self.memory[layout.RATE] = layout.ALWAYS_NEW
-        self.memory[layout.RATE_AGED] = 0.01  # hopeful: tried on the second step
+        self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
         self.memory[layout.TIME] = state.t
         self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
 
@@ -107,8 +107,8 @@ class _Stepper:
         scale = float(self.memory[layout.SCALE])
         errors = np.abs(self.flow.r[6 * len(self.model.bodies) :])
         return (
-            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}), the "
-            f"constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
+            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the momenta of all bodies), "
+            f"the constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
             f"try {', '.join(remedies)}"
         )
 

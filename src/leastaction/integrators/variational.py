@@ -90,7 +90,6 @@ class Variational(Integrator):
 class _Stepper:
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
         self.integrator, self.model, self.dt = integrator, model, dt
-        self._run = Direct(kernels.run)
         self.work = model.make_work()
         self.work.q[:] = state.q
         self.work.target[:] = state.p
@@ -100,6 +99,8 @@ class _Stepper:
         if integrator.solver != "newton" or integrator.guess == "ig3":
             solver = SOLVERS[integrator.solver]
             self.comparison = layout.make_comparison(solver, len(model.bodies), model.nv, integrator.max_evaluations)
+        own = model.specialised if self.middle is None and self.comparison is None and not model.closures else None
+        self._run = Direct((own and own.run(integrator.retraction)) or kernels.run)
         self.memory = np.zeros(layout.MEMORY)
         self.memory[layout.RATE] = layout.ALWAYS_NEW
         self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step

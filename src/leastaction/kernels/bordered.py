@@ -143,6 +143,7 @@ def solve_dense(S, swap, rank, x):
     for k in range(rank):
         row = swap[0, k]
         x[k], x[row] = x[row], x[k]
+    for k in range(rank):
         for i in range(k + 1, size):
             x[i] -= S[i, k] * x[k]
     for k in range(rank, size):

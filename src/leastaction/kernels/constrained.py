@@ -118,7 +118,7 @@ def second_rates(m, w, c, t, v, A):
 def second_rates_of(w, c, k, A):
     """Rows of constraint k between two frames; V, A: twists and their rates, body axes."""
     i, j = c.anchor[c.con[k, BODY_A]], c.anchor[c.con[k, BODY_B]]
-    Q, point = relative(c, c.start, k)  # of B in A
+    Q, point = relative(c, c.start, c.apart, k)  # of B in A
     b = load3(c.place, k, B_P)
     wa, va, wb, vb = load3(w.row, i, ETA), load3(w.row, i, ETA + 3), load3(w.row, j, ETA), load3(w.row, j, ETA + 3)
     da, aa, db, ab = load3(A, i, 0), load3(A, i, 3), load3(A, j, 0), load3(A, j, 3)

@@ -40,6 +40,7 @@ from .layout import (
     NV,
     RATE,
     RATE_AGED,
+    RATE_FIRST,
     SCALE,
     STARTED,
     TIME,
@@ -52,6 +53,7 @@ from .layout import (
 from .loads import custom_forces, spring_gradient
 from .maximal_joints import add_joint_forces, coordinates, damper_columns, increments, joint_momenta
 from .maximal_layout import (
+    D_MOVE,
     D_R,
     D_U,
     D_W,
@@ -66,10 +68,12 @@ from .maximal_layout import (
     SLOT_BODY,
     SLOT_C,
     SLOT_CON,
-    SLOT_WIDTH,
+    SLOT_STRIDE,
 )  # fmt: skip
 from .maximal_rows import force_directions, gradients, values
-from .variational import BOLD_EVALUATIONS, CONVERGED, NOT_FINITE, STALLED
+from .memory import get, put
+from .tree_newton import first_order_stiffness
+from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, FIRST_ORDER, NOT_FINITE, OLD, STALLED, grow_old, learn
 
 QUATERNION = 2  # number of the retraction beside those of lie/retractions.py
 
@@ -94,7 +98,9 @@ def place_end(s):
         store3(s.end, i, POSE_U, un)
         R = load9(s.node, i, POSE_R)
         store9(s.end, i, POSE_R, matmul(R, D))
-        store3(s.end, i, POSE_X, add(load3(s.node, i, POSE_X), matvec(R, (s.d[k + 3], s.d[k + 4], s.d[k + 5]))))
+        move = matvec(R, (s.d[k + 3], s.d[k + 4], s.d[k + 5]))
+        store3(s.disp, i, D_MOVE, move)
+        store3(s.end, i, POSE_X, add(load3(s.node, i, POSE_X), move))
 
 
 @inlined
@@ -139,11 +145,11 @@ def add_multipliers(b, s):
 @kernel
 def push_joints(m, b, s, h, t):
     """r -= left half impulses of what depends on the joints' velocities: dampers and user forces.  Writes q_end, dq."""
-    coordinates(m, b, s, s.end, s.q_end)
+    coordinates(m, b, s, s.end, s.apart_end, s.q_end)
     increments(m, s.q, s.q_end, False, s.dq)
     joint_impulses(m, s, h, t, s.q)
     clear(s.wrench)
-    add_joint_forces(m, b, s, s.node, s.q, s.load_row, 0, 1.0, s.wrench)
+    add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, 1.0, s.wrench)
     for i in range(1, s.node.shape[0]):
         for a in range(6):
             s.r[6 * (i - 1) + a] -= s.wrench[i, a]
@@ -194,40 +200,48 @@ def largest_between(a, first, last):
 
 
 @inlined
-def put9(a, at, width, factor, block):
-    for r in range(3):
-        a[at + r * width] += factor * block[3 * r]
-        a[at + r * width + 1] += factor * block[3 * r + 1]
-        a[at + r * width + 2] += factor * block[3 * r + 2]
+def put9(a, at, stride, factor, block):
+    """A 3x3 block into a front."""
+    for c in range(3):
+        k = at + c * stride
+        put(a, k, get(a, k) + factor * block[c])
+        put(a, k + 1, get(a, k + 1) + factor * block[3 + c])
+        put(a, k + 2, get(a, k + 2) + factor * block[6 + c])
 
 
 @kernel
-def assemble(m, b, s, h, retraction):
-    """The exact Newton matrix into the fronts: K on the bodies, -G0' and G1 between bodies and constraints, dampers."""
+def assemble(m, b, s, h, retraction, exact):
+    """The Newton matrix into the fronts: K on the bodies, -G0' and G1 between bodies and constraints, dampers.
+
+    exact: K as it is, otherwise to first order in the displacement, where all retractions are the same.
+    """
     gradients(b, s)
     a = s.values
     for j in range(a.shape[0]):
         a[j] = 0.0
     for i in range(1, s.node.shape[0]):
-        at, width = b.block[i, 0], b.block[i, 1]
+        at, stride = b.block[i, 0], b.block[i, 1]
         phi, rho = load3(s.x, i, 0), load3(s.x, i, 3)
-        if retraction == QUATERNION:
-            aa, ll = quaternion.stiffness(phi, rho, b.body[i, MASS], load6(b.body, i, INERTIA))
+        mass, moment, inertia = b.body[i, MASS], load3(b.body, i, MOMENT), load6(b.body, i, INERTIA)
+        if not exact:
+            aa, _, _, ll = first_order_stiffness(phi, mass, moment, inertia)
+        elif retraction == QUATERNION:
+            aa, ll = quaternion.stiffness(phi, rho, mass, inertia)
         else:
-            mass, moment, inertia = b.body[i, MASS], load3(b.body, i, MOMENT), load6(b.body, i, INERTIA)
             aa, al, la, ll = retractions.stiffness(retraction, phi, rho, mass, moment, inertia)
-            put9(a, at + 3, width, 1.0 / h, al)
-            put9(a, at + 3 * width, width, 1.0 / h, la)
-        put9(a, at, width, 1.0 / h, aa)
-        put9(a, at + 3 * width + 3, width, 1.0 / h, ll)
+            put9(a, at + 3 * stride, stride, 1.0 / h, al)
+            put9(a, at + 3, stride, 1.0 / h, la)
+        put9(a, at, stride, 1.0 / h, aa)
+        put9(a, at + 3 * stride + 3, stride, 1.0 / h, ll)
     for e in range(b.slot.shape[0]):
         if b.slot[e, SLOT_BODY] > 0:
-            at, width = b.slot[e, SLOT_AT], b.slot[e, SLOT_WIDTH]
+            at, stride = b.slot[e, SLOT_AT], b.slot[e, SLOT_STRIDE]
             row, col = b.slot[e, SLOT_C], b.slot[e, SLOT_B]
             for j in range(b.con[b.slot[e, SLOT_CON], ROWS]):
                 for c in range(6):
-                    a[at + (row + j) * width + col + c] += s.G1[e, j, c]
-                    a[at + (col + c) * width + row + j] -= s.G0[e, j, c]
+                    there, back = at + (col + c) * stride + row + j, at + (row + j) * stride + col + c
+                    put(a, there, get(a, there) + s.G1[e, j, c])
+                    put(a, back, get(a, back) - s.G0[e, j, c])
     for e in range(b.damped.shape[0]):
         assemble_damper(m, b, s, e)
 
@@ -240,11 +254,11 @@ def assemble_damper(m, b, s, e):
     for j in range(m.link[i, VI], m.link[i, VI] + m.link[i, NV]):
         c = 0.5 * m.damping[j]
         for pair in range(4):
-            at, width = b.damped[e, 1 + 2 * pair], b.damped[e, 2 + 2 * pair]
+            at, stride = b.damped[e, 1 + 2 * pair], b.damped[e, 2 + 2 * pair]
             if at >= 0:
                 for r in range(6):
                     for k in range(6):
-                        s.values[at + r * width + k] += c * s.Z[j, pair // 2, r] * s.Z[j, 2 + pair % 2, k]
+                        s.values[at + k * stride + r] += c * s.Z[j, pair // 2, r] * s.Z[j, 2 + pair % 2, k]
 
 
 @inlined
@@ -266,55 +280,42 @@ def set_correction(s):
 def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, careful):
     """Solve the step; returns (evaluations, residual in units of what is allowed).
 
-    Momenta are compared with the largest momentum, constraints with the largest displacement of the step.  The factorisation at
-    hand is used as long as it promises to get there with one correction, as in kernels/variational.py.
+    Momenta are compared with those of all bodies together, constraints with the largest displacement of the step.  Which
+    factorisation is used, and when a correction is taken back or halved: see `newton` in kernels/variational.py.
     """
     first, last = 6 * (s.node.shape[0] - 1), s.d.shape[0]
     evaluations = 0
     norm, momentum, length = 0.0, 1.0, 1.0
     fraction = 1.0
-    exact, taken_back = False, True
+    used, taken_back = OLD, True
     while True:
         evaluate(m, b, s, h, t, retraction)
         evaluations += 1
         if evaluations == 1:
-            momentum = tol * momentum_scale(m, s)
-            length = tol * length_scale(s, tol)
-            memory[SCALE] = momentum / tol
-            if memory[RATE] < ALWAYS_NEW:
-                memory[AGE] += 1.0
-                memory[RATE] = memory[RATE_AGED] if memory[AGE] == 1.0 else 1.5 * memory[RATE]
-        new_r, new_g = largest_between(s.r, 0, first), largest_between(s.r, first, last) / length
-        new = max(new_r / momentum if new_r > 0.0 else 0.0, new_g)
-        if new_r != new_r or new_g != new_g:
-            new = 1e301
-        allowed = 10.0 if exact and not careful else 1.0 - 0.25 * fraction
+            memory[SCALE] = momentum_scale(m, s)
+            momentum, length = tol * memory[SCALE], tol * length_scale(s, tol)
+            grow_old(memory)
+        new = max(relative_size(largest_between(s.r, 0, first), momentum), relative_size(largest_between(s.r, first, last), length))
+        allowed = 10.0 if used == EXACT and not careful else 1.0 - 0.25 * fraction
         if taken_back or new <= 1.0 or new < allowed * norm:
             if not taken_back:
-                learn(memory, exact, new / norm if fraction == 1.0 else ALWAYS_NEW)
+                learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW)
             norm = new
             if not (norm < 1e300) or (norm <= 1.0 and (evaluations > 1 or norm <= 1e-3)):
                 break
             fraction, taken_back = 1.0, False
-            exact = not (memory[RATE] * norm <= 0.3)
-            if exact:
-                if memory[AGE] == 1.0:
-                    memory[RATE_AGED] *= 0.95
-                memory[AGE] = 0.0
-                assemble(m, b, s, h, retraction)
-                factorise(b, s)
+            used = choose_factorisation(m, b, s, memory, h, norm, retraction)
             solve(b, s)
             set_correction(s)
             for j in range(last):
                 s.d_old[j] = s.d[j]
-        elif exact:
+        elif used == EXACT:
             fraction *= 0.5
             if fraction < 1e-4 or not careful:
                 norm = new
                 break
         else:
-            memory[RATE] = ALWAYS_NEW
-            memory[RATE_AGED] = 1.0
+            learn(memory, used, ALWAYS_NEW)
             fraction, taken_back = 0.0, True
         if evaluations >= max_evaluations:
             break
@@ -324,19 +325,36 @@ def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, careful):
 
 
 @inlined
-def learn(memory, exact, rate):
-    """Remember how much a correction shrank the residual."""
-    memory[RATE] = rate
-    if not exact and memory[AGE] == 1.0:
-        memory[RATE_AGED] = min(rate, 1.0)
+def relative_size(value, unit):
+    if value != value:
+        return 1e301
+    return value / unit if value > 0.0 else 0.0
+
+
+@kernel
+def choose_factorisation(m, b, s, memory, h, norm, retraction):
+    """Make a new factorisation if the one at hand will not do; returns OLD, FIRST_ORDER or EXACT.  As in kernels/variational.py."""
+    if memory[RATE] * norm <= 0.3:
+        return OLD
+    if memory[AGE] == 1.0:
+        memory[RATE_AGED] *= 0.95
+    first_order = memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= 0.3
+    if not first_order:
+        memory[RATE_FIRST] *= 0.95
+    memory[AGE] = 0.0
+    assemble(m, b, s, h, retraction, not first_order)
+    factorise(b, s)
+    return FIRST_ORDER if first_order else EXACT
 
 
 @inlined
 def momentum_scale(m, s):
-    top = 0.0
+    """What momenta are compared with: the sum of the bodies' momenta, whatever their directions."""
+    angular, linear = 0.0, 0.0
     for i in range(1, s.target.shape[0]):
-        for a in range(6):
-            top = max(top, abs(s.target[i, a]))
+        angular += max(abs(s.target[i, 0]), abs(s.target[i, 1]), abs(s.target[i, 2]))
+        linear += max(abs(s.target[i, 3]), abs(s.target[i, 4]), abs(s.target[i, 5]))
+    top = max(angular, linear)
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(s.load, 0, s.load.shape[0]))
     return top
@@ -344,14 +362,15 @@ def momentum_scale(m, s):
 
 @inlined
 def length_scale(s, tol):
-    """What constraint errors are compared with: displacements, but not below what positions are rounded to."""
-    move, place = 0.0, 1e-6
+    """What constraint errors are compared with: displacements, but not below what joints are rounded to."""
+    move, size = 0.0, 1e-6
     for i in range(1, s.node.shape[0]):
         for a in range(6):
             move = max(move, abs(s.d[6 * (i - 1) + a]))
+    for c in range(s.apart.shape[0]):
         for a in range(3):
-            place = max(place, abs(s.node[i, POSE_X + a]))
-    return max(move, 1e-4 * place, 1e-14 * place / tol)
+            size = max(size, abs(s.apart[c, a]))
+    return max(move, 1e-4 * size, 4e-15 * size / tol)
 
 
 # --------------------------------------------------------------------------------------------- time loop
@@ -377,7 +396,7 @@ def apply_forces(m, b, s, kick):
             s.target[i, 3 + a] += kick * force[a]
     if m.has_springs:
         spring_gradient(m, s.q, s.zero, 0.0, s.load)
-        add_joint_forces(m, b, s, s.node, s.q, s.load_row, 0, -kick, s.target)
+        add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, -kick, s.target)
 
 
 @kernel
@@ -397,11 +416,13 @@ def arrive(m, b, s, h, t):
         store3(s.node, i, POSE_U, u)
         store9(s.node, i, POSE_R, quat_to_matrix(w, u))
         store3(s.node, i, POSE_X, load3(s.end, i, POSE_X))
-    coordinates(m, b, s, s.node, s.q_end)
+    for c in range(s.apart.shape[0]):
+        store3(s.apart, c, 0, load3(s.apart_end, c, 0))
+    coordinates(m, b, s, s.node, s.apart, s.q_end)
     if depends_on_speed(m):
         increments(m, s.q, s.q_end, True, s.dq)
         joint_impulses(m, s, h, t, s.q_end)
-        add_joint_forces(m, b, s, s.node, s.q_end, s.load_row, 0, 1.0, s.target)
+        add_joint_forces(m, b, s, s.node, s.apart, s.q_end, s.load_row, 0, 1.0, s.target)
     for j in range(s.q.shape[0]):
         s.q[j] = s.q_end[j]
     apply_forces(m, b, s, h)
@@ -473,7 +494,7 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
             for a in range(6):
                 s.target_last[i, a] = s.target[i, a]
         if forced:
-            add_joint_forces(m, b, s, s.node, s.q, tau, row, 0.5 * h, s.target)
+            add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
         for j in range(unknowns):
             s.d_last[j] = s.d[j]
         extrapolate(s, int(memory[HISTORY]), 0, first)
@@ -503,11 +524,11 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
         memory[HISTORY] += 1.0
         arrive(m, b, s, h, memory[TIME])
         if forced:
-            add_joint_forces(m, b, s, s.node, s.q, tau, row, 0.5 * h, s.target)
+            add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
         if (step + 1) % stride == 0:
             k = (step + 1) // stride - 1
             for j in range(s.q.shape[0]):
                 out_q[k, j] = s.q[j]
-            joint_momenta(m, b, s, s.node, s.q, s.target, out_target[k])
+            joint_momenta(m, b, s, s.q, s.target, out_target[k])
             out_error[k] = constraint_error(b, s)
     return steps, CONVERGED

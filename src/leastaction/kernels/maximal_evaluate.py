@@ -10,7 +10,7 @@ from .loads import world_poses
 from .maximal import assemble, evaluate, place_end
 from .maximal_joints import add_joint_forces, coordinates, dual_column, joint_columns, joint_momenta, matrix_to_quaternion
 from .maximal_layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
-from .maximal_rows import force_directions, relative, values
+from .maximal_rows import force_directions, measure, relative, values
 
 
 @kernel
@@ -29,6 +29,7 @@ def set_node(m, w, b, s, q):
         store3(s.node, i, POSE_U, u)
         store9(s.node, i, POSE_R, R)
         store3(s.node, i, POSE_X, add(load3(w.world, i, 9), matvec(R, load3(b.com, i, 0))))
+    measure(b, s)
     force_directions(b, s)
 
 
@@ -55,7 +56,7 @@ def twists(m, b, s, q, v, out):
     for i in range(1, s.node.shape[0]):
         joint_columns(m, s, i, q)
         p, c = m.link[i, PARENT], i - 1
-        R, point = relative(b, s.node, c)
+        R, point = relative(b, s.node, s.apart, c)
         omega, vel = load3(out, p, 0), load3(out, p, 3)
         a, l = tmatvec(R, omega), tmatvec(R, add(vel, cross(omega, point)))
         for j in range(m.link[i, VI], m.link[i, VI] + m.link[i, NV]):
@@ -71,7 +72,7 @@ def joint_velocities(m, b, s, q, V, out):
     for i in range(1, s.node.shape[0]):
         joint_columns(m, s, i, q)
         p, c = m.link[i, PARENT], i - 1
-        R, point = relative(b, s.node, c)
+        R, point = relative(b, s.node, s.apart, c)
         omega, vel = load3(V, p, 0), load3(V, p, 3)
         a = load3(V, i, 0)
         l = sub(add(load3(V, i, 3), cross(a, load3(b.place, c, B_P))), tmatvec(R, add(vel, cross(omega, point))))
@@ -88,9 +89,17 @@ def twists_entry(m, w, b, s, q, v, out):
 
 
 @entry
-def minimal_entry(m, b, s, V, q, v):
-    """Joint coordinates and velocities of the poses in Flow.node and the twists V; angles continued from Flow.q."""
-    coordinates(m, b, s, s.node, q)
+def minimal_entry(m, b, s, V, q, v, errors):
+    """Joint coordinates and velocities of the poses in Flow.node and the twists V; angles continued from Flow.q.
+
+    errors = violation of the constraints.
+    """
+    measure(b, s)
+    for j in range(s.d.shape[0]):
+        s.d[j] = 0.0
+    place_end(s)
+    values(b, s, errors, 0)
+    coordinates(m, b, s, s.node, s.apart, q)
     joint_velocities(m, b, s, q, V, v)
 
 
@@ -101,18 +110,21 @@ def consistent_velocities(m, w, b, s, q, p, v):
     for k in range(q.shape[0]):
         set_node(m, w, b, s, q[k])
         for j in range(s.d.shape[0]):
-            s.d[j], s.r[j] = 0.0, 0.0
+            s.d[j] = 0.0
         place_end(s)
+        values(b, s, s.r, 6 * (n - 1))  # as a whole step without motion, for what the derivatives need
+        for j in range(s.d.shape[0]):
+            s.r[j] = 0.0
         for i in range(n):
             for e in range(6):
                 s.x[i, e], s.wrench[i, e] = 0.0, 0.0
         for j in range(s.load.shape[0]):
             s.load[j] = p[k, j]
-        add_joint_forces(m, b, s, s.node, s.q, s.load_row, 0, 1.0, s.wrench)
+        add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, 1.0, s.wrench)
         for i in range(1, n):
             for e in range(6):
                 s.r[6 * (i - 1) + e] = s.wrench[i, e]
-        assemble(m, b, s, 1.0, 0)
+        assemble(m, b, s, 1.0, 0, False)
         factorise(b, s)
         solve(b, s)
         for i in range(1, n):
@@ -132,7 +144,7 @@ def residual_entry(m, b, s, h, t, retraction):
 @entry
 def matrix_entry(m, b, s, h, retraction):
     """Newton matrix of the last residual into Flow.values, not yet factorised."""
-    assemble(m, b, s, h, retraction)
+    assemble(m, b, s, h, retraction, True)
 
 
 @entry
@@ -145,4 +157,4 @@ def solve_entry(b, s):
 @entry
 def momenta_entry(m, b, s, out):
     """Joint momenta of the present node, kicks included."""
-    joint_momenta(m, b, s, s.node, s.q, s.target, out)
+    joint_momenta(m, b, s, s.q, s.target, out)

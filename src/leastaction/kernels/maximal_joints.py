@@ -12,7 +12,7 @@ from ..joints.spherical import cayley_quaternion
 from ..lie.algebra import add, axpy, cross, dot, load3, load9, matvec, quat_mul, quat_to_matrix, scale, sub, tmatvec
 from ..lie.jit import inlined, kernel
 from .layout import KIND, NV, PARENT, QI, VI
-from .maximal_layout import A_R, B_P, POSE_R, POSE_U, POSE_W, POSE_X
+from .maximal_layout import A_R, B_P, POSE_U, POSE_W
 from .maximal_rows import angle_about_z, joint_frame, relative
 
 
@@ -23,11 +23,11 @@ def near(angle, old):
 
 
 @kernel
-def coordinates(m, b, s, poses, out):
+def coordinates(m, b, s, poses, apart, out):
     """out = joint coordinates at the given poses, angles and signs of quaternions continued from s.q."""
     for i in range(1, m.link.shape[0]):
         kind, k = m.link[i, KIND], m.link[i, QI]
-        Y, t = joint_frame(b, poses, i - 1)
+        Y, t = joint_frame(b, poses, apart, i - 1)
         if kind in (REVOLUTE, HELICAL):
             out[k] = near(angle_about_z(Y), s.q[k])
         elif kind == PRISMATIC:
@@ -120,15 +120,15 @@ def on_child(b, i, a, l):
 
 
 @inlined
-def on_parent(b, poses, i, a, l):
+def on_parent(b, poses, apart, i, a, l):
     """The same wrench on the parent, opposite sign."""
-    R, point = relative(b, poses, i - 1)
+    R, point = relative(b, poses, apart, i - 1)
     force = matvec(R, l)
     return scale(-1.0, add(matvec(R, a), cross(point, force))), scale(-1.0, force)
 
 
 @kernel
-def add_joint_forces(m, b, s, poses, q, tau, row, factor, out):
+def add_joint_forces(m, b, s, poses, apart, q, tau, row, factor, out):
     """out += wrenches of the joint forces factor * tau[row, :] on the bodies."""
     for i in range(1, m.link.shape[0]):
         v, nv, kind = m.link[i, VI], m.link[i, NV], m.link[i, KIND]
@@ -138,7 +138,7 @@ def add_joint_forces(m, b, s, poses, q, tau, row, factor, out):
             za, zl = dual_column(s.S, j, kind)
             a, l = axpy(factor * tau[row, j], za, a), axpy(factor * tau[row, j], zl, l)
         ca, cl = on_child(b, i, a, l)
-        pa, pl = on_parent(b, poses, i, a, l)
+        pa, pl = on_parent(b, poses, apart, i, a, l)
         p = m.link[i, PARENT]
         for e in range(3):
             out[i, e] += ca[e]
@@ -148,30 +148,25 @@ def add_joint_forces(m, b, s, poses, q, tau, row, factor, out):
 
 
 @kernel
-def joint_momenta(m, b, s, poses, q, momenta, out):
-    """out_i = S_i' (momentum of body i and everything beyond it)."""
+def joint_momenta(m, b, s, q, momenta, out):
+    """out_i = S_i' (momentum of body i and everything beyond it) at the node."""
     n = m.link.shape[0]
     F = s.wrench
-    for i in range(1, n):
-        R, x = load9(poses, i, POSE_R), load3(poses, i, POSE_X)
-        force = matvec(R, load3(momenta, i, 3))
-        moment = add(matvec(R, load3(momenta, i, 0)), cross(x, force))  # about the world's origin
-        for e in range(3):
-            F[i, e], F[i, 3 + e] = moment[e], force[e]
+    for i in range(n):
+        for e in range(6):
+            F[i, e] = momenta[i, e] if i > 0 else 0.0
     for i in range(n - 1, 0, -1):
         joint_columns(m, s, i, q)
-        R = load9(poses, i, POSE_R)
-        origin = add(load3(poses, i, POSE_X), matvec(R, load3(b.place, i - 1, B_P)))
         force = load3(F, i, 3)
-        moment = tmatvec(R, sub(load3(F, i, 0), cross(origin, force)))
-        force = tmatvec(R, force)
+        moment = sub(load3(F, i, 0), cross(load3(b.place, i - 1, B_P), force))  # about the joint
         v = m.link[i, VI]
         for j in range(v, v + m.link[i, NV]):
-            out[j] = dot((s.S[j, 0], s.S[j, 1], s.S[j, 2]), moment) + dot((s.S[j, 3], s.S[j, 4], s.S[j, 5]), force)
+            out[j] = dot(load3(s.S, j, 0), moment) + dot(load3(s.S, j, 3), force)
+        a, l = on_parent(b, s.node, s.apart, i, moment, force)
         p = m.link[i, PARENT]
-        if p > 0:
-            for e in range(6):
-                F[p, e] += F[i, e]
+        for e in range(3):
+            F[p, e] -= a[e]
+            F[p, 3 + e] -= l[e]
 
 
 @kernel
@@ -181,7 +176,7 @@ def damper_columns(m, b, s, i):
     joint_columns(m, s, i, s.q)
     for j in range(v, v + nv):
         a, l = dual_column(s.S, j, kind)
-        put_pair(b, s, s.node, i, j, 0, a, l)
+        put_pair(b, s, s.node, s.apart, i, j, 0, a, l)
     joint_columns(m, s, i, s.q_end)
     for j in range(v, v + nv):
         a, l = dual_column(s.S, j, kind)
@@ -195,13 +190,13 @@ def damper_columns(m, b, s, i):
                 R = quat_to_matrix(w, u)
                 r = 3 * (j - v - 3)
                 a, l = (0.0, 0.0, 0.0), (R[r], R[r + 1], R[r + 2])
-        put_pair(b, s, s.end, i, j, 2, a, l)
+        put_pair(b, s, s.end, s.apart_end, i, j, 2, a, l)
 
 
 @inlined
-def put_pair(b, s, poses, i, j, at, a, l):
+def put_pair(b, s, poses, apart, i, j, at, a, l):
     ca, cl = on_child(b, i, a, l)
-    pa, pl = on_parent(b, poses, i, a, l)
+    pa, pl = on_parent(b, poses, apart, i, a, l)
     for e in range(3):
         s.Z[j, at, e], s.Z[j, at, 3 + e] = ca[e], cl[e]
         s.Z[j, at + 1, e], s.Z[j, at + 1, 3 + e] = pa[e], pl[e]

@@ -6,7 +6,7 @@ left-trivialised variation eta = (angular, linear) of that body's pose.  Read as
 
 import math
 
-from ..lie.algebra import add, cross, dot, load3, load9, matmul, matvec, scale, sub, tmatvec
+from ..lie.algebra import add, cross, dot, load3, load9, matmul, matvec, quat_rotate_minus, scale, store3, sub, tmatvec
 from ..lie.jit import inlined, kernel
 from .maximal_layout import (
     A_P,
@@ -16,6 +16,9 @@ from .maximal_layout import (
     BODY_A,
     BODY_B,
     CON_KIND,
+    D_MOVE,
+    D_U,
+    D_W,
     DISTANCE,
     DOT,
     FIRST_ROW,
@@ -44,18 +47,36 @@ def tmatmul(a, b):
 
 
 @inlined
-def relative(b, poses, c):
+def relative(b, poses, apart, c):
     """Of constraint c: rotation of body B in body A, and the point of B in A, axes of A."""
     A, B = b.con[c, BODY_A], b.con[c, BODY_B]
     RA, RB = load9(poses, A, POSE_R), load9(poses, B, POSE_R)
-    apart = add(sub(load3(poses, B, POSE_X), load3(poses, A, POSE_X)), matvec(RB, load3(b.place, c, B_P)))
-    return tmatmul(RA, RB), tmatvec(RA, apart)
+    return tmatmul(RA, RB), tmatvec(RA, load3(apart, c, 0))
+
+
+@kernel
+def measure(b, s):
+    """Flow.apart from the positions of the bodies."""
+    for c in range(b.con.shape[0]):
+        A, B = b.con[c, BODY_A], b.con[c, BODY_B]
+        if b.con[c, CON_KIND] != GEAR:
+            point = matvec(load9(s.node, B, POSE_R), load3(b.place, c, B_P))
+            store3(s.apart, c, 0, add(sub(load3(s.node, B, POSE_X), load3(s.node, A, POSE_X)), point))
 
 
 @inlined
-def joint_frame(b, poses, c):
+def measure_end(b, s, c):
+    """Flow.apart_end: what the step adds is small, so nothing is lost by rounding however far the bodies are from the origin."""
+    A, B = b.con[c, BODY_A], b.con[c, BODY_B]
+    turned = quat_rotate_minus(s.disp[B, D_W], load3(s.disp, B, D_U), load3(b.place, c, B_P))
+    move = sub(load3(s.disp, B, D_MOVE), load3(s.disp, A, D_MOVE))
+    store3(s.apart_end, c, 0, add(load3(s.apart, c, 0), add(move, matvec(load9(s.node, B, POSE_R), turned))))
+
+
+@inlined
+def joint_frame(b, poses, apart, c):
     """Pose (R, p) of frame b in frame a."""
-    R, point = relative(b, poses, c)
+    R, point = relative(b, poses, apart, c)
     axes = load9(b.place, c, A_R)
     return matmul(tmatmul(axes, R), load9(b.place, c, B_R)), tmatvec(axes, sub(point, load3(b.place, c, A_P)))
 
@@ -93,9 +114,9 @@ def whole_turns(position, advance, angle):
 
 
 @kernel
-def two_frame_values(b, poses, c, out, at):
+def two_frame_values(b, poses, apart, c, out, at):
     """out[at:] = values of the rows of constraint c."""
-    R, point = relative(b, poses, c)
+    R, point = relative(b, poses, apart, c)
     p = sub(point, load3(b.place, c, A_P))
     for k in range(b.con[c, ROWS]):
         j = b.con[c, FIRST_ROW] + k
@@ -107,7 +128,7 @@ def two_frame_values(b, poses, c, out, at):
         elif kind == DISTANCE:
             out[at + k] = 0.5 * (dot(p, p) - value * value) / value
         else:
-            Y, t = joint_frame(b, poses, c)
+            Y, t = joint_frame(b, poses, apart, c)
             angle = angle_about_z(Y)
             out[at + k] = t[2] - value * (angle + 2.0 * math.pi * whole_turns(t[2], value, angle))
 
@@ -119,9 +140,9 @@ def put(G, slot, k, angular, linear):
 
 
 @kernel
-def two_frame_gradient(b, poses, c, G):
+def two_frame_gradient(b, poses, apart, c, G):
     """G[slot, k, :] = derivative of row k for bodies A (first slot) and B (second)."""
-    R, point = relative(b, poses, c)
+    R, point = relative(b, poses, apart, c)
     on_b = load3(b.place, c, B_P)
     p = sub(point, load3(b.place, c, A_P))
     slot = b.con[c, FIRST_SLOT]
@@ -155,9 +176,9 @@ def two_frame_gradient(b, poses, c, G):
 
 
 @inlined
-def coordinate(b, poses, c, turning, near):
+def coordinate(b, poses, apart, c, turning, near):
     """Coordinate of joint c with one degree of freedom: the angle closest to `near`, or the position."""
-    Y, t = joint_frame(b, poses, c)
+    Y, t = joint_frame(b, poses, apart, c)
     if turning:
         angle = angle_about_z(Y)
         return angle + 2.0 * math.pi * math.floor((near - angle) / (2.0 * math.pi) + 0.5)
@@ -165,23 +186,23 @@ def coordinate(b, poses, c, turning, near):
 
 
 @kernel
-def gear_value(b, s, poses, c):
+def gear_value(b, s, poses, apart, c):
     """q1 - ratio q2 - offset.  Row data: u = (first joint turns, second joint turns, place of q1), w = (place of q2, ratio, -)."""
     j = b.con[c, FIRST_ROW]
     turns1, turns2, k1 = b.row[j, ROW_U] != 0.0, b.row[j, ROW_U + 1] != 0.0, int(b.row[j, ROW_U + 2])
     k2, ratio = int(b.row[j, ROW_W]), b.row[j, ROW_W + 1]
-    q1 = coordinate(b, poses, b.con[c, BODY_A], turns1, s.q[k1])
-    q2 = coordinate(b, poses, b.con[c, BODY_B], turns2, s.q[k2])
+    q1 = coordinate(b, poses, apart, b.con[c, BODY_A], turns1, s.q[k1])
+    q2 = coordinate(b, poses, apart, b.con[c, BODY_B], turns2, s.q[k2])
     return q1 - ratio * q2 - b.row[j, ROW_VALUE]
 
 
 @kernel
-def gear_gradient(b, poses, c, G):
+def gear_gradient(b, poses, apart, c, G):
     j, slot = b.con[c, FIRST_ROW], b.con[c, FIRST_SLOT]
     for which in range(2):
         joint = b.con[c, BODY_A + which]
         factor = 1.0 if which == 0 else -b.row[j, ROW_W + 1]
-        R, point = relative(b, poses, joint)
+        R, point = relative(b, poses, apart, joint)
         if b.row[j, ROW_U + which] != 0.0:
             on_a, on_b = angle_gradient(b, joint, R)
             force_a, force_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -198,17 +219,19 @@ def gear_gradient(b, poses, c, G):
 
 @kernel
 def values(b, s, out, first):
-    """out[first:] = values of all constraints at the end of the step."""
+    """out[first:] = values of all constraints at the end of the step.  Writes Flow.apart_end."""
     for c in range(b.con.shape[0]):
         kind, at = b.con[c, CON_KIND], first + b.con[c, FIRST_ROW]
+        if kind != GEAR:
+            measure_end(b, s, c)
         if kind == GEAR:
-            out[at] = gear_value(b, s, s.end, c)
+            out[at] = gear_value(b, s, s.end, s.apart_end, c)
         elif kind == SKATE:
             out[at] = skate_value(b, s, c)
         elif kind == ROLLING:
             rolling_values(b, s, c, out, at)
         else:
-            two_frame_values(b, s.end, c, out, at)
+            two_frame_values(b, s.end, s.apart_end, c, out, at)
 
 
 @kernel
@@ -217,13 +240,13 @@ def gradients(b, s):
     for c in range(b.con.shape[0]):
         kind = b.con[c, CON_KIND]
         if kind == GEAR:
-            gear_gradient(b, s.end, c, s.G1)
+            gear_gradient(b, s.end, s.apart_end, c, s.G1)
         elif kind == SKATE:
             skate_gradient(b, s, c, s.G1)
         elif kind == ROLLING:
             rolling_gradient(b, s, c, s.G1)
         else:
-            two_frame_gradient(b, s.end, c, s.G1)
+            two_frame_gradient(b, s.end, s.apart_end, c, s.G1)
 
 
 @kernel
@@ -232,10 +255,10 @@ def force_directions(b, s):
     for c in range(b.con.shape[0]):
         kind = b.con[c, CON_KIND]
         if kind == GEAR:
-            gear_gradient(b, s.node, c, s.G0)
+            gear_gradient(b, s.node, s.apart, c, s.G0)
         elif kind == SKATE:
             skate_force(b, c, s.G0)
         elif kind == ROLLING:
             rolling_force(b, s, c, s.G0)
         else:
-            two_frame_gradient(b, s.node, c, s.G0)
+            two_frame_gradient(b, s.node, s.apart, c, s.G0)

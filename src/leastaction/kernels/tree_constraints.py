@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from ..joints.dispatch import REVOLUTE
 from ..joints.generated import call_joint
-from ..lie.algebra import add, load3, load9, matmul, matvec, quat_to_matrix, store3, store9
+from ..lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
 from ..lie.jit import kernel
 from .layout import DT, DU, DW, KIND, L_P1, L_R1, NV, PARENT, VI, P, R
 from .loads import world_poses
-from .maximal_layout import BODY_A, BODY_B, FIRST_ROW, FIRST_SLOT, POSE_R, POSE_X, ROWS
+from .maximal_layout import B_P, BODY_A, BODY_B, FIRST_ROW, FIRST_SLOT, POSE_R, POSE_X, ROWS
 from .maximal_rows import two_frame_gradient, two_frame_values
 from .spatial import column_dot, wrench_to_parent
 
@@ -53,6 +53,8 @@ class Ties(NamedTuple):
     # memory
     start: NDArray[np.float64]  # (na, POSE_COLUMNS) poses of the anchors in the world at the start of the step
     end: NDArray[np.float64]  # (na, POSE_COLUMNS) at its end
+    apart: NDArray[np.float64]  # (nc, 3) from the origin of body A to the point of body B, world axes, at the start of the step
+    apart_end: NDArray[np.float64]  # (nc, 3) at its end
     G: NDArray[np.float64]  # (2 nc, 6, 6) derivatives in the poses of the bodies
     J0: NDArray[np.float64]  # (m, nv) Dh at the start: directions of the constraint impulses
     J1: NDArray[np.float64]  # (m, nv) Dh at the end, per unit of the increment
@@ -75,10 +77,10 @@ class Ties(NamedTuple):
 
 
 @kernel
-def row_values(m, w, c, poses, t, f):
+def row_values(m, w, c, poses, apart, t, f):
     """c.value = h at the poses of the anchors and the coordinates q + f d."""
     for k in range(c.con.shape[0]):
-        two_frame_values(c, poses, k, c.value, c.con[k, FIRST_ROW])
+        two_frame_values(c, poses, apart, k, c.value, c.con[k, FIRST_ROW])
     for g in range(c.gear.shape[0]):
         first = w.q[c.gear[g, GEAR_Q1]] + f * w.d[c.gear[g, GEAR_V1]]
         second = w.q[c.gear[g, GEAR_Q2]] + f * w.d[c.gear[g, GEAR_V2]]
@@ -96,14 +98,14 @@ def set_arguments(w, c, f):
 
 
 @kernel
-def gradients(m, w, c, poses, X, at_R, at_P, S, t, J):
+def gradients(m, w, c, poses, apart, X, at_R, at_P, S, t, J):
     """J = Dh (m, nv); X[:, at_R:] and X[:, at_P:] are the poses in the parents, S the joint columns.  Also c.rate."""
     for a in range(J.shape[0]):
         c.rate[a] = 0.0
         for j in range(J.shape[1]):
             J[a, j] = 0.0
     for k in range(c.con.shape[0]):
-        two_frame_gradient(c, poses, k, c.G)
+        two_frame_gradient(c, poses, apart, k, c.G)
         for side in range(2):
             pull_back(m, c, k, side, X, at_R, at_P, S, J)
     for g in range(c.gear.shape[0]):
@@ -140,20 +142,24 @@ def pull_back(m, c, k, side, X, at_R, at_P, S, J):
 
 @kernel
 def place_anchors(m, w, c):
-    """c.start = poses of the anchors at the node.  Reads R, P; writes Work.world."""
+    """c.start = poses of the anchors at the node, and c.apart.  Reads R, P; writes Work.world."""
     world_poses(m, w)
     for a in range(1, c.anchor.shape[0]):
         i = c.anchor[a]
         store9(c.start, a, POSE_R, load9(w.world, i, 0))
         store3(c.start, a, POSE_X, load3(w.world, i, 9))
+    for k in range(c.con.shape[0]):
+        A, B = c.con[k, BODY_A], c.con[k, BODY_B]
+        point = matvec(load9(c.start, B, POSE_R), load3(c.place, k, B_P))
+        store3(c.apart, k, 0, add(sub(load3(c.start, B, POSE_X), load3(c.start, A, POSE_X)), point))
 
 
 @kernel
 def constrain_node(m, w, c, t):
     """c.value and c.J0 at the node w.q, which `set_node` has set; returns the largest |h|."""
     place_anchors(m, w, c)
-    row_values(m, w, c, c.start, t, 0.0)
-    gradients(m, w, c, c.start, w.row, R, P, w.S0, t, c.J0)
+    row_values(m, w, c, c.start, c.apart, t, 0.0)
+    gradients(m, w, c, c.start, c.apart, w.row, R, P, w.S0, t, c.J0)
     top = 0.0
     for a in range(c.value.shape[0]):
         top = max(top, abs(c.value[a]))
@@ -167,11 +173,17 @@ def constrain_end(m, w, c, t):
         i = c.anchor[a]
         Q = load9(c.start, a, POSE_R)
         store9(c.end, a, POSE_R, matmul(Q, quat_to_matrix(w.row[i, DW], load3(w.row, i, DU))))
-        store3(c.end, a, POSE_X, add(load3(c.start, a, POSE_X), matvec(Q, load3(w.row, i, DT))))
-    row_values(m, w, c, c.end, t, 1.0)
+    for k in range(c.con.shape[0]):  # what the step adds is small: little is lost by rounding however long the mechanism is
+        A, B = c.con[k, BODY_A], c.con[k, BODY_B]
+        i, j = c.anchor[A], c.anchor[B]
+        point = load3(c.place, k, B_P)
+        moved = add(load3(w.row, j, DT), quat_rotate_minus(w.row[j, DW], load3(w.row, j, DU), point))
+        moved = sub(matvec(load9(c.start, B, POSE_R), moved), matvec(load9(c.start, A, POSE_R), load3(w.row, i, DT)))
+        store3(c.apart_end, k, 0, add(load3(c.apart, k, 0), moved))
+    row_values(m, w, c, c.end, c.apart_end, t, 1.0)
 
 
 @kernel
 def end_jacobian(m, w, c, t):
     """c.J1 where `assemble` has put the poses and columns of the end."""
-    gradients(m, w, c, c.end, w.linear, L_R1, L_P1, w.S1, t, c.J1)
+    gradients(m, w, c, c.end, c.apart_end, w.linear, L_R1, L_P1, w.S1, t, c.J1)

@@ -6,14 +6,14 @@ compiles each combination on its own, without the branches it does not take.
 """
 
 from ..lie.jit import entry, inlined, kernel
-from .bordered import border, constrained_residual, correct, impulse_size, newton_direction, set_scales, violation
+from .bordered import border, constrained_residual, correct, impulse_size, set_scales, violation
 from .charts import switch_charts
 from .comparison import find_root
 from .layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, SCALE, STARTED, TIME
-from .midpoint import factorise12
+from .midpoint import factorise12, solve12
 from .step import arrive, begin, continue_polynomial, extrapolate, full_residual, give_up, largest, momentum_scale, start_step
 from .tree_constraints import constrain_node
-from .tree_newton import assemble, factorise
+from .tree_newton import assemble, factorise, solve
 
 # status of a run
 CONVERGED, STALLED, NOT_FINITE = 0, 1, 2
@@ -62,7 +62,10 @@ def newton(m, w, mid, con, memory, h, t, tol, retraction, max_evaluations, caref
                 break
             fraction, taken_back = 1.0, False
             used = choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction)
-            newton_direction(m, w, mid, h)
+            if mid is None:
+                solve(m, w)
+            else:
+                solve12(m, w, mid, h)
             if con is not None:
                 correct(w, con)
                 for a in range(con.lam.shape[0]):

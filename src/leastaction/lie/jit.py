@@ -28,7 +28,7 @@ from numba.core.event import Listener, register
 from ..progress import announce_compilation
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_COMPILED_ROOMS = ("lie", "joints", "kernels")
+_COMPILED_ROOMS = ("lie", "symbolic", "joints", "kernels")
 
 # contract: fused multiply-add; nsz: -0.0 may become 0.0.  Neither removes a check for NaN or infinity.
 _OPTIONS = {"fastmath": {"contract", "nsz"}, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}

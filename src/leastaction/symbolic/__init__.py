@@ -4,5 +4,6 @@
 `graph.py`      its arithmetic as a graph without repetitions: derivatives and exact differences
 `program.py`    what the kernels ask of a joint, as graphs
 `emit.py`       a graph as readable Python
-`store.py`      the generated modules and their machine code on disk
+`description.py`, `joint_module.py`   what a user's function says; the module generated from it
+`runtime.py`    what generated joints are compiled with and call
 """

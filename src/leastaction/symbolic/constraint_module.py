@@ -11,7 +11,8 @@ from types import ModuleType
 
 import sympy
 
-from . import emit, store
+from ..generated import generated_module
+from . import emit
 from .graph import Graph
 from .program import Block
 
@@ -45,8 +46,9 @@ compiled = compiled_joint(constraint)
 
 def constraint_module(name: str, expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> ModuleType:
     """The compiled module of a constraint, from disk if it has been compiled before."""
-    key = store.key("constraint", name, str(expression), str(list(arguments)), str(time))
-    return store.load(key, lambda: source(name, expression, arguments, time))
+    graph = Graph()
+    made_from = "\n".join([name, str(list(arguments)), str(time), graph.fingerprint([graph.of(expression)])])
+    return generated_module("constraint", made_from, lambda: source(name, expression, arguments, time))
 
 
 def source(name: str, expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> str:

@@ -13,7 +13,6 @@ import sympy
 from numpy.typing import NDArray
 
 from ..errors import MechanismError
-from .graph import Graph
 from .joint_module import Chart, joint_module, pose_symbols, source
 from .transform import Parameters, as_transform, words
 
@@ -46,16 +45,17 @@ class Description:
     def _read(self, pose: Callable[..., Any], inverse: Callable[..., Any] | None) -> Chart:
         transform = as_transform(self._call(pose, "pose", tuple(self.q)), f"joint {self.name!r}: ")
         self._check_symbols({s for factor in transform.factors for part in factor for s in part.free_symbols}, "pose", set(self.q))
-        self._check_functions([e for factor in transform.factors for part in factor for e in part])
-        if inverse is None:
-            return Chart(transform)
-        rotation, position = pose_symbols()
-        values = tuple(sympy.sympify(e) for e in self._call(inverse, "inverse", rotation, position))
-        if len(values) != len(self.q):
-            raise MechanismError(f"joint {self.name!r}: inverse gives {len(values)} coordinates; it needs {len(self.q)}")
-        self._check_symbols({s for e in values for s in e.free_symbols}, "inverse", {*rotation, *position})
-        self._check_functions(values)
-        return Chart(transform, values)
+        values: tuple[sympy.Expr, ...] = ()
+        if inverse is not None:
+            rotation, position = pose_symbols()
+            values = tuple(sympy.sympify(e) for e in self._call(inverse, "inverse", rotation, position))
+            if len(values) != len(self.q):
+                raise MechanismError(f"joint {self.name!r}: inverse gives {len(values)} coordinates; it needs {len(self.q)}")
+            self._check_symbols({s for e in values for s in e.free_symbols}, "inverse", {*rotation, *position})
+        try:
+            return Chart(transform, self.q, values)
+        except MechanismError as error:
+            raise MechanismError(f"joint {self.name!r}: {error}") from None
 
     def _call(self, function: Callable[..., Any], what: str, *arguments: Any) -> Any:
         """function(..., sp), or function(..., sp, p) if it takes the parameters too."""
@@ -82,14 +82,6 @@ class Description:
                 "give it in parameters={...} and use it as p.name"
             )
 
-    def _check_functions(self, expressions: Sequence[sympy.Expr]) -> None:
-        try:
-            graph = Graph()
-            for e in expressions:
-                graph.of(e)
-        except MechanismError as error:
-            raise MechanismError(f"joint {self.name!r}: {error}") from None
-
     @cached_property
     def module(self) -> ModuleType:
         """Compiled code, from disk if this joint has been compiled before."""
@@ -98,19 +90,39 @@ class Description:
     def source(self) -> str:
         return source(self.name, self.charts, self.q, self.parameters)
 
+    def _inputs(self, q: NDArray[np.float64], parameters: tuple[float, ...]) -> dict[str, float]:
+        names = [s.name for s in (*self.q, *self.parameters)]
+        return dict(zip(names, [*map(float, q), *parameters], strict=True))
+
+    def pose(self, q: NDArray[np.float64], parameters: tuple[float, ...], chart: int) -> NDArray[np.float64]:
+        """4x4 pose at q (nv,)."""
+        graph = self.charts[chart].pose
+        values = graph.graph.evaluate(graph.rows, self._inputs(q, parameters))
+        result = np.eye(4)
+        result[:3, :3], result[:3, 3] = np.reshape(values[:9], (3, 3)), values[9:]
+        return result
+
+    def columns(self, q: NDArray[np.float64], parameters: tuple[float, ...], chart: int) -> NDArray[np.float64]:
+        """(nv, 6) body twists per unit rate of the coordinates."""
+        graph = self.charts[chart].pose
+        nodes = [n for j in range(len(self.q)) for n in graph.column(j)]
+        return np.reshape(graph.graph.evaluate(nodes, self._inputs(q, parameters)), (-1, 6))
+
+    def coordinates(self, pose: NDArray[np.float64], parameters: tuple[float, ...], chart: int) -> NDArray[np.float64]:
+        """(nv,) coordinates of a 4x4 pose in a chart."""
+        rotation, position = pose_symbols()
+        names = [s.name for s in (*rotation, *position, *self.parameters)]
+        inputs = dict(zip(names, [*map(float, pose[:3, :3].ravel()), *map(float, pose[:3, 3]), *parameters], strict=True))
+        back = self.charts[chart].back
+        return np.array(back.graph.evaluate([n for _, n in back.writes], inputs))
+
     @cached_property
     def _factors(self) -> list[Callable[..., Any]]:
-        return [
-            _numeric([*self.q, *self.parameters], [list(R) + list(p) for R, p in chart.transform.factors]) for chart in self.charts
-        ]
+        entries = [[list(R) + list(p) for R, p in chart.transform.factors] for chart in self.charts]
+        return [sympy.lambdify([*self.q, *self.parameters], e, [_COMPLEX, "numpy"], cse=True) for e in entries]
 
-    @cached_property
-    def _inverses(self) -> list[Callable[..., Any]]:
-        rotation, position = pose_symbols()
-        return [_numeric([*rotation, *position, *self.parameters], list(chart.inverse)) for chart in self.charts]
-
-    def evaluate(self, q: NDArray, parameters: tuple[float, ...], chart: int = 0) -> NDArray:
-        """4x4 poses (..., 4, 4) at q (..., nv)."""
+    def reference(self, q: NDArray, parameters: tuple[float, ...], chart: int) -> NDArray:
+        """4x4 poses (..., 4, 4) at q (..., nv), real or complex, by SymPy and NumPy alone."""
         result = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
         for entries in self._factors[chart](*np.moveaxis(q, -1, 0), *parameters):
             factor = np.zeros((*q.shape[:-1], 4, 4), dtype=np.result_type(q, float))
@@ -120,22 +132,20 @@ class Description:
             result = result @ factor
         return result
 
-    def coordinates(self, pose: NDArray, parameters: tuple[float, ...], chart: int) -> NDArray[np.float64]:
-        """(nv,) coordinates of a 4x4 pose in a chart."""
-        return np.array(self._inverses[chart](*pose[:3, :3].ravel(), *pose[:3, 3], *parameters), dtype=float)
-
-
-def _numeric(arguments: list[sympy.Symbol], expressions: Any) -> Callable[..., Any]:
-    return sympy.lambdify(arguments, expressions, [{"Abs": _absolute, "sign": _sign}, "numpy"])
-
 
 def _sign(x):
     return np.sign(np.real(x))
 
 
-def _absolute(x):
-    """|x| that complex-step derivatives can be taken of."""
-    return x * _sign(x)
+def _atan2(y, x):
+    if not (np.iscomplexobj(y) or np.iscomplexobj(x)):
+        return np.arctan2(y, x)
+    slope = np.imag(np.conj(x) * y) / (np.real(x) ** 2 + np.real(y) ** 2)
+    return np.arctan2(np.real(y), np.real(x)) + 1j * slope
+
+
+# functions that NumPy does not continue into the complex numbers, where derivatives by tiny imaginary steps are taken
+_COMPLEX = {"Abs": lambda x: x * _sign(x), "sign": _sign, "atan2": _atan2, "arctan2": _atan2}
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:

@@ -7,7 +7,8 @@ reason Si and Guenter use D*, and why no expression is ever multiplied out here.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy
@@ -349,9 +350,37 @@ class Graph:
                     stack.extend(self.args[n])
         return sorted(found)  # arguments are made before what uses them
 
+    def evaluate(self, outputs: list[Node], inputs: Mapping[str, float]) -> list[float]:
+        """Numbers of the outputs; NaN where they are not defined."""
+        value: dict[Node, float] = {}
+        for n in self.needed(outputs):
+            op, args = self.op[n], self.args[n]
+            if op in ("const", "input"):
+                value[n] = args[0] if op == "const" else inputs[args[0]]
+                continue
+            try:
+                value[n] = _ARITHMETIC[op](*(value[a] for a in args))
+            except (ValueError, ZeroDivisionError, OverflowError):
+                value[n] = math.nan
+        return [value[n] for n in outputs]
+
+    def fingerprint(self, outputs: list[Node]) -> str:
+        """What the outputs are, as text: equal for equal expressions, whatever else the graph contains."""
+        number = {n: k for k, n in enumerate(self.needed(outputs))}
+        lines = []
+        for n in number:
+            op, args = self.op[n], self.args[n]
+            lines.append(f"{op} {args[0]!r}" if op in ("const", "input") else f"{op} {' '.join(str(number[a]) for a in args)}")
+        return "\n".join([*lines, " ".join(str(number[n]) for n in outputs)])
+
 
 def _sign(x: float) -> float:
     return math.copysign(1.0, x) if x else 0.0
 
 
-_NUMBER = {name: getattr(math, name) for name in _PLAIN - {"abs", "sign"}} | {"abs": abs, "sign": _sign}
+_NUMBER: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in _PLAIN - {"abs", "sign"}} | {"abs": abs, "sign": _sign}
+
+_ARITHMETIC: dict[str, Callable[..., Any]] = _NUMBER | {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg, "lt": operator.lt,
+    "select": lambda condition, a, b: a if condition else b,
+}  # fmt: skip

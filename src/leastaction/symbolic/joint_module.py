@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 
 import sympy
 
-from . import emit, store
+from ..generated import generated_module
+from . import emit
 from .graph import Graph
 from .program import Block, PoseGraph
 from .transform import Transform
@@ -69,12 +69,18 @@ _QUATERNION = "out[0], out[1], out[2], out[3] = quaternion_of_difference(E0, E1,
 Symbols = list[sympy.Symbol]
 
 
-@dataclass(frozen=True)
 class Chart:
     """A pose as a function of coordinates, and these as a function of the pose (only where there is a second chart)."""
 
-    transform: Transform
-    inverse: tuple[sympy.Expr, ...] = ()
+    def __init__(self, transform: Transform, q: Symbols, inverse: tuple[sympy.Expr, ...] = ()):
+        self.transform, self.inverse = transform, inverse
+        self.pose = PoseGraph(Graph(), transform, [s.name for s in q])
+        self.back = Block(Graph())
+        self.back.write("out[{}]", 0, [self.back.graph.of(e) for e in inverse])
+
+    def fingerprint(self) -> str:
+        back = [n for _, n in self.back.writes]
+        return self.pose.graph.fingerprint(self.pose.rows) + self.back.graph.fingerprint(back)
 
 
 def pose_symbols() -> tuple[sympy.Matrix, sympy.Matrix]:
@@ -85,9 +91,8 @@ def pose_symbols() -> tuple[sympy.Matrix, sympy.Matrix]:
 
 def joint_module(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> ModuleType:
     """The compiled module of a joint, from disk if its pose has been compiled before."""
-    described = [str(part) for chart in charts for factor in chart.transform.factors for part in factor]
-    key = store.key(name, str(q), str(parameters), *described, *(str(chart.inverse) for chart in charts))
-    return store.load(key, lambda: source(name, charts, q, parameters))
+    made_from = "\n".join([name, str(q), str(parameters), *(chart.fingerprint() for chart in charts)])
+    return generated_module("joint", made_from, lambda: source(name, charts, q, parameters))
 
 
 def source(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> str:
@@ -102,7 +107,7 @@ def source(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) 
 
 
 def _chart_functions(suffix: str, chart: Chart, q: Symbols, parameters: Symbols) -> list[str]:
-    pose = PoseGraph(Graph(), chart.transform, [s.name for s in q])
+    pose = chart.pose
     fixed = {s.name: f"param[{k}]" for k, s in enumerate(parameters)}
     at_q = fixed | {s.name: f"q[{j}]" for j, s in enumerate(q)}
     at_fraction = fixed | {s.name: f"q[{j}] + f * d[{j}]" for j, s in enumerate(q)}
@@ -120,11 +125,9 @@ def _chart_functions(suffix: str, chart: Chart, q: Symbols, parameters: Symbols)
         _ANSWER.format(chart=suffix),
     ]
     if chart.inverse:
-        block = Block(Graph())
-        block.write("out[{}]", 0, [block.graph.of(e) for e in chart.inverse])
         rotation, position = pose_symbols()
         from_pose = fixed | {s.name: f"X[{k}]" for k, s in enumerate([*rotation, *position])}
-        parts.append(function("coordinates", "param, X, out", "Coordinates of the pose X.", block, from_pose))
+        parts.append(function("coordinates", "param, X, out", "Coordinates of the pose X.", chart.back, from_pose))
     return parts
 
 

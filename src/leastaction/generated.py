@@ -1,4 +1,4 @@
-"""Generated modules on disk: written once, named by their content, with Numba's machine code beside them."""
+"""Generated modules: written to disk once, named by what they are made from, with Numba's machine code beside them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+from .lie.jit import source_hash
+
+_PACKAGE = Path(__file__).resolve().parent
 
 
 @lru_cache(maxsize=1)
@@ -37,38 +39,24 @@ def directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="leastaction-"))
 
 
-@lru_cache(maxsize=1)
-def maker_hash() -> str:
-    """Hash of the sources that make generated code, and of those it calls."""
-    digest = hashlib.sha256()
-    for room in ("lie", "symbolic"):
-        for path in sorted((_PACKAGE / room).glob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def generated_module(title: str, made_from: str, make: Callable[[], str]) -> ModuleType:
+    """The module made from this text; `make()` gives its source if it is not on disk yet.
 
-
-def key(*parts: str) -> str:
-    """Name of a generated module: hash of what it is made from."""
-    digest = hashlib.sha256(maker_hash().encode())
-    for part in parts:
-        digest.update(part.encode() + b"\0")
-    return digest.hexdigest()[:20]
-
-
-def load(name: str, make: Callable[[], str]) -> ModuleType:
-    """The generated module `name`; `make()` gives its source if it is not on disk yet."""
-    full = f"leastaction_generated_{name}"
-    if full in sys.modules:
-        return sys.modules[full]
-    path = directory() / f"{full}.py"
+    Its name contains the hash of the text and of all compiled rooms: a change in either gives another module.
+    """
+    digest = hashlib.sha256((made_from + source_hash()).encode()).hexdigest()[:20]
+    name = f"leastaction_{title}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    path = directory() / f"{name}.py"
     if not path.exists():
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
         with os.fdopen(handle, "w") as file:
             file.write(make())
-        os.replace(temporary, path)  # whole or not at all, whoever else is writing it
-    spec = importlib.util.spec_from_file_location(full, path)
+        os.replace(part, path)  # in one go: other processes see all of it or nothing
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # it is a .py file
     module = importlib.util.module_from_spec(spec)
-    sys.modules[full] = module  # before it runs: Numba looks up the module of what it caches
+    sys.modules[name] = module  # before it runs: Numba looks up the module of what it caches
     spec.loader.exec_module(module)
     return module

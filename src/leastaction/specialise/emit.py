@@ -1,0 +1,210 @@
+"""Planned sweeps as the source of a Numba module."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
+
+from ..kernels.layout import PARENT, QI, VI
+from .memory import Bodies, Call, Store, Trace
+from .plan import Planned, live_terms
+from .terms import Number, Term, TraceError
+from .trace import Sweep, TopCall
+
+_COLUMN = {"p": int(PARENT), "j": int(VI), "k": int(QI)}
+_SYMBOL = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_BINDING = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
+_MODEL_ARRAYS = ("link", "body", "param", "damping")
+_WORK_ARRAYS = ("row", "S0", "S1", "factor", "linear", "art", "q", "d", "r", "z", "target")
+_LONGEST = 110  # characters of an expression before it gets a name of its own
+_MOST_SEGMENTS = 8  # loops written one after the other; beyond, one loop with a switch
+
+
+def unit_source(planned: Planned, bodies: Bodies) -> str:
+    """The function of one unit, and before it one straight-line function for every class of bodies in every loop."""
+    pieces: list[str] = []
+    lines: list[str] = []
+    for number, part in enumerate(planned.parts):
+        if isinstance(part, TopCall):
+            lines.append(part.text.format(*(_operand(x) for x in part.numbers)))
+        else:
+            loop = _Loop(part, bodies, f"{planned.unit.name}_{number}", planned.unit.parameters)
+            lines += loop.lines
+            pieces += loop.pieces
+    body = lines or ["pass"]
+    known = [*_MODEL_ARRAYS, *_WORK_ARRAYS]
+    head = [f"{name} = {'m' if name in _MODEL_ARRAYS else 'w'}.{name}" for name in known if name in _words(body)]
+    function = "\n".join(["@inlined", f"def {planned.unit.name}({planned.unit.parameters}):", *_indented([*head, *body])])
+    return "\n\n\n".join([*pieces, function])
+
+
+def _words(lines: Iterable[str]) -> set[str]:
+    return {word for line in lines for word in re.findall(r"[A-Za-z_]\w*", line)}
+
+
+# ----------------------------------------------------------------------------------------------------- loops
+
+
+class _Loop:
+    """A sweep as source: `pieces` are the functions of its classes, `lines` the loops that call them."""
+
+    def __init__(self, sweep: Sweep, bodies: Bodies, name: str, parameters: str):
+        self.bodies, self.name = bodies, name
+        self.pieces: list[str] = []
+        self.lines: list[str] = []
+        self._possible = [*_MODEL_ARRAYS, *_WORK_ARRAYS, *parameters.replace("m, w", "").replace(",", " ").split(), "i", *_COLUMN]
+        self._calls: list[str] = []  # of the piece of each class; "" if it does nothing
+        numbers = self._numbered(sweep)
+        segments = [(which, [i for i, _ in group]) for which, group in groupby(zip(sweep.indices, numbers, strict=True), key=itemgetter(1))]
+        if len(segments) <= max(_MOST_SEGMENTS, len(self._calls)):
+            for which, indices in segments:
+                self._add_segment(self._calls[which], indices)
+        else:
+            self._add_switch(sweep.indices, numbers)
+
+    def _numbered(self, sweep: Sweep) -> list[int]:
+        """The class of every body; writes the piece of each class."""
+        programs: dict[tuple[str, ...], int] = {}
+        number: dict[int, int] = {}  # id of a trace -> its class
+        for trace in sweep.traces:
+            if id(trace) not in number:
+                program = tuple(_trace_lines(trace))
+                number[id(trace)] = programs.setdefault(program, len(programs))
+        for program, which in programs.items():
+            words = _words(program)
+            arguments = ", ".join(dict.fromkeys(name for name in self._possible if name in words))
+            self._calls.append(f"{self.name}_{which}({arguments})" if program else "")
+            if program:
+                self.pieces.append("\n".join(["@straight", f"def {self._calls[-1]}:", *_indented(list(program))]))
+        return [number[id(t)] for t in sweep.traces]
+
+    def _add_segment(self, call: str, indices: list[int]) -> None:
+        """Bodies one after the other that share their code."""
+        if not call:
+            return
+        lines = [*self._base_lines([call], indices), call]
+        if len(indices) == 1:
+            self.lines += [f"i = {indices[0]}", *lines]
+        else:
+            step = indices[1] - indices[0]
+            self.lines += [f"for i in range({indices[0]}, {indices[-1] + step}, {step}):", *_indented(lines)]
+
+    def _add_switch(self, indices: list[int], numbers: list[int]) -> None:
+        """One loop; a table says which code each body runs."""
+        if not any(self._calls):
+            return
+        table = f"_{self.name.upper()}"
+        classes = [0] * (max(indices) + 1)
+        for i, which in zip(indices, numbers, strict=True):
+            classes[i] = which
+        self.pieces.append(f"{table} = np.array({classes!r}, dtype=np.int64)")
+        step = indices[1] - indices[0]
+        lines = [f"which = {table}[i]", *self._base_lines(self._calls, None)]
+        for which, call in enumerate(self._calls):
+            lines += [f"{'elif' if which else 'if'} which == {which}:", f"    {call or 'pass'}"]
+        self.lines += [f"for i in range({indices[0]}, {indices[-1] + step}, {step}):", *_indented(lines)]
+
+    def _base_lines(self, calls: list[str], indices: list[int] | None) -> list[str]:
+        """p, j and k of the body in turn: computed from i where they grow with it, else looked up."""
+        lines = []
+        for name, column in _COLUMN.items():
+            if name in _words(calls):
+                rule = _affine([(i, int(self.bodies.link[i, column])) for i in indices]) if indices else None
+                lines.append(f"{name} = {rule or f'link[i, {column}]'}")
+        return lines
+
+
+def _affine(points: list[tuple[int, int]]) -> str | None:
+    (i0, x0), (i1, x1) = points[0], points[-1]
+    if len(points) == 1:
+        return str(x0)
+    slope, rest = divmod(x1 - x0, i1 - i0)
+    if rest or any(x != x0 + slope * (i - i0) for i, x in points):
+        return None
+    shift = x0 - slope * i0
+    return ("i" if slope == 1 else f"{slope} * i") + (f" - {-shift}" if shift < 0 else f" + {shift}" if shift else "")
+
+
+# ------------------------------------------------------------------------------------------------ one class
+
+
+def _trace_lines(trace: Trace) -> list[str]:
+    order = live_terms(trace)
+    uses = Counter(id(y) for x in order for y in x.args if isinstance(y, Term))
+    for e in trace.effects:
+        if not isinstance(e, Term):
+            uses.update(id(x) for x in (e.numbers if isinstance(e, Call) else (e.value,)) if isinstance(x, Term))
+    return _Writer(uses).lines(trace)
+
+
+class _Writer:
+    def __init__(self, uses: Counter):
+        self.uses = uses
+        self.text: dict[int, tuple[str, int]] = {}  # id of a term -> expression, how tightly it binds
+        self.out: list[str] = []
+        self.names = 0
+
+    def lines(self, trace: Trace) -> list[str]:
+        for e in trace.effects:
+            if isinstance(e, Term):
+                self._name(e, _entry(e.args))
+            elif isinstance(e, Store):
+                self.out.append(f"{_entry(e.place)} = {self._write(e.value)[0]}")
+            else:
+                self.out.append(e.text.format(*(self._write(x)[0] for x in e.numbers)))
+        return self.out
+
+    def _name(self, x: Term, expression: str, prefix: str = "t") -> tuple[str, int]:
+        name = f"{prefix}{self.names}"
+        self.names += 1
+        self.out.append(f"{name} = {expression}")
+        self.text[id(x)] = (name, 9)
+        return self.text[id(x)]
+
+    def _write(self, x: Number) -> tuple[str, int]:
+        if not isinstance(x, Term) or x.op == "param":
+            return _operand(x), 9
+        if id(x) in self.text:
+            return self.text[id(x)]
+        if x.op == "call":
+            return self._name(x, x.args[0].format(*(self._write(y)[0] for y in x.args[1:])), "c")
+        if x.op == "item":
+            self.text[id(x)] = (self._write(x.args[0])[0] + x.args[1], 9)
+            return self.text[id(x)]
+        binding = _BINDING[x.op]
+        if x.op == "neg":
+            expression = "-" + self._part(x.args[0], 2)
+        else:
+            left, right = self._part(x.args[0], binding), self._part(x.args[1], binding + 1)
+            expression = f"{left} {_SYMBOL[x.op]} {right}"
+        if self.uses[id(x)] > 1 or len(expression) > _LONGEST:
+            return self._name(x, expression)
+        self.text[id(x)] = (expression, binding)
+        return self.text[id(x)]
+
+    def _part(self, x: Number, at_least: int) -> str:
+        expression, binding = self._write(x)
+        return expression if binding >= at_least else f"({expression})"
+
+
+def _operand(x: Number) -> str:
+    if isinstance(x, Term):
+        assert x.op == "param", x.op
+        return x.args[0]
+    if not math.isfinite(x):
+        raise TraceError(f"{x} among the constants of the mechanism")
+    return repr(float(x))
+
+
+def _entry(place) -> str:
+    name, base, offset, column = place
+    row = base + (f" + {offset}" if offset > 0 else f" - {-offset}" if offset else "") if base else str(offset)
+    return f"{name}[{row}]" if column < 0 else f"{name}[{row}, {column}]"
+
+
+def _indented(lines: list[str], by: int = 4) -> list[str]:
+    return [" " * by + line for text in lines for line in text.split("\n")]
