@@ -27,9 +27,10 @@ from .crosscheck import Crosscheck, crosscheck
 from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree
-from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, SemiImplicitEuler, Variational
+from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, Midpoint, SemiImplicitEuler, Variational
 from .io import load, save
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
 from .pose import Pose
@@ -41,10 +42,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce", "Cylindrical", "Damper", "Distance",
-    "Fixed", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring", "Maximal",
-    "MaximalState", "Mechanism", "MechanismError", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed",
-    "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate",
-    "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Universal", "UserPotential",
-    "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples", "library", "load", "plot",
-    "save", "simulate", "to_maximal", "to_minimal",
+    "Fixed", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring",
+    "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Midpoint", "Model", "NonlinearSpring", "Planar",
+    "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
+    "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory",
+    "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples",
+    "library", "linearize", "load", "plot", "save", "simulate", "to_maximal", "to_minimal",
 ]  # fmt: skip

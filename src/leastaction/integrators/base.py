@@ -48,6 +48,7 @@ class Integrator:
 
     order: ClassVar[int]
     symplectic: ClassVar[bool]
+    plain_coordinates: ClassVar[bool] = False  #: does it refuse ball and free joints?
 
     def refuse_constraints(self, model: Model) -> None:
         """To be called by integrators that know nothing of constraints."""
