@@ -293,7 +293,7 @@ def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, careful):
         evaluations += 1
         if evaluations == 1:
             memory[SCALE] = momentum_scale(m, s)
-            momentum, length = tol * memory[SCALE], tol * length_scale(s, tol)
+            momentum, length = tol * memory[SCALE], tol * length_scale(b, s, tol)
             grow_old(memory)
         new = max(relative_size(largest_between(s.r, 0, first), momentum), relative_size(largest_between(s.r, first, last), length))
         allowed = 10.0 if used == EXACT and not careful else 1.0 - 0.25 * fraction
@@ -334,7 +334,7 @@ def relative_size(value, unit):
 @kernel
 def choose_factorisation(m, b, s, memory, h, norm, retraction):
     """Make a new factorisation if the one at hand will not do; returns OLD, FIRST_ORDER or EXACT.  As in kernels/variational.py."""
-    if memory[RATE] * norm <= 0.3:
+    if memory[RATE] < ALWAYS_NEW and memory[RATE] * norm <= 0.3:
         return OLD
     if memory[AGE] == 1.0:
         memory[RATE_AGED] *= 0.95
@@ -361,16 +361,13 @@ def momentum_scale(m, s):
 
 
 @inlined
-def length_scale(s, tol):
+def length_scale(b, s, tol):
     """What constraint errors are compared with: displacements, but not below what joints are rounded to."""
-    move, size = 0.0, 1e-6
+    move = 0.0
     for i in range(1, s.node.shape[0]):
         for a in range(6):
             move = max(move, abs(s.d[6 * (i - 1) + a]))
-    for c in range(s.apart.shape[0]):
-        for a in range(3):
-            size = max(size, abs(s.apart[c, a]))
-    return max(move, 1e-4 * size, 4e-15 * size / tol)
+    return max(move, 1e-4 * b.extent, 4e-15 * b.extent / tol)
 
 
 # --------------------------------------------------------------------------------------------- time loop
