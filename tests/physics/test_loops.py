@@ -178,8 +178,9 @@ def test_chain_of_four_bars_passes_its_singular_positions(elimination):
     model = la.examples.four_bar_chain(4).compile()
     run = la.simulate(model, dt=1e-2, duration=5.0, integrator=la.Maximal(elimination=elimination))
     assert run.constraint_error.max() < 1e-9
-    heights = np.array([la.dynamics.pose(model, q, "left_end4").p[2] for q in run.q])
-    assert heights.min() < -3.97  # of 4 m at most: nearly stretched, all rods in line
+    for k in range(1, 5):  # upper and lower rod of a segment are in line when the joint has undone the bend of its zero position
+        passes = np.count_nonzero(np.diff(np.sign(run[f"left_lower{k}"][:, 0] - 2 * 0.6)))
+        assert passes > 0, f"segment {k} never passes"
 
 
 def test_hold_keeps_joints():
