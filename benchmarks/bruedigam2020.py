@@ -123,8 +123,8 @@ def open_and_closed(lengths=(2, 10, 50, 100), repeats: int = 3, steps: int = 100
 def four_bars(segments=(1, 2, 5, 10, 20, 50), repeats: int = 2, duration: float = 10.0) -> Section:
     section = Section(
         "Chains of four-bars through their singular positions (Fig. 6)",
-        f"Rods of 2 m, {duration:g} s at 10 ms from rest, rods leaning by 0.2 rad; tolerance 1e-10.  Microseconds per step, evaluations per step, and the "
-        "same with all closures in one dense last block, as in the paper.",
+        f"Rods of 2 m, {duration:g} s at 10 ms from rest, rods leaning by 0.2 rad; tolerance 1e-10.  Microseconds per step, "
+        "evaluations per step, and the same with all closures in one dense last block, as in the paper.",
         ["segments", "per step", "per segment and evaluation", "evaluations", "largest constraint error", "closures last, per step"],
     )
     for n in segments:
