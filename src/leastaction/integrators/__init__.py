@@ -1,7 +1,8 @@
 """Integrators.  A new integrator is a new file: a subclass of Integrator and its stepper."""
 
 from .base import Integrator
+from .composition import Composition
 from .explicit import RK4, RKMK4, Heun, SemiImplicitEuler
 from .variational import Variational
 
-__all__ = ["Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Variational"]
+__all__ = ["Composition", "Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Variational"]

@@ -46,9 +46,19 @@ class Integrator:
 
     order: ClassVar[int]
     symplectic: ClassVar[bool]
+    self_adjoint: ClassVar[bool] = False  #: does a step of -dt lead back exactly?  Needed by Composition and AdaptiveStep
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")
+
+    @property
+    def has_composed_code(self) -> bool:
+        """Does `start_composed` exist?  Without it Composition restarts the integrator for every stage, which is slow."""
+        return False
+
+    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> Stepper:
+        """Stepper of the composition with steps gammas[i] * dt; it records as this integrator does with the step gammas[0] * dt."""
+        raise TypeError(f"{type(self).__name__} does not say how it is composed: override start_composed")
 
     def recording(self, dt: float) -> tuple[int, float]:
         """What the stepper records beside q: (KICKED_MOMENTUM, dt/2) or (VELOCITY, 0); see kernels.evaluate."""

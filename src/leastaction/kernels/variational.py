@@ -114,6 +114,23 @@ def choose_factorisation(m, w, mid, memory, h, norm, limit, retraction):
     return FIRST_ORDER if first_order else EXACT
 
 
+@inlined
+def solve_step(m, w, mid, memory, h, tol, retraction, max_evaluations):
+    """Solve from the guess in d, boldly first, and if that fails carefully from the last increment; (evaluations, residual)."""
+    count, norm = 0, 0.0
+    for attempt in range(2):
+        more = max_evaluations if attempt == 1 else min(max_evaluations, BOLD_EVALUATIONS)
+        more, norm = newton(m, w, mid, memory, h, memory[TIME], tol, retraction, more, attempt == 1)
+        count += more
+        if norm <= tol * memory[SCALE]:
+            break
+        memory[RATE] = ALWAYS_NEW
+        if attempt == 0:  # a misleading guess: try again from the last increment, carefully
+            for j in range(w.d.shape[0]):
+                w.d[j] = w.d_last[j]
+    return count, norm
+
+
 @entry
 def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_evaluations, stride, out_q, out_target, evaluations):
     """Make `steps` steps of length h; returns (steps made, status).
@@ -135,17 +152,7 @@ def run(m, w, mid, other, memory, h, steps, tau, tol, retraction, guess, max_eva
             for j in range(nv):
                 w.d[j] = 0.0
         if other is None:
-            count, norm = 0, 0.0
-            for attempt in range(2):
-                more = max_evaluations if attempt == 1 else min(max_evaluations, BOLD_EVALUATIONS)
-                more, norm = newton(m, w, mid, memory, h, memory[TIME], tol, retraction, more, attempt == 1)
-                count += more
-                if norm <= tol * memory[SCALE]:
-                    break
-                memory[RATE] = ALWAYS_NEW
-                if attempt == 0:  # a misleading guess: try again from the last increment, carefully
-                    for j in range(nv):
-                        w.d[j] = w.d_last[j]
+            count, norm = solve_step(m, w, mid, memory, h, tol, retraction, max_evaluations)
         else:
             count, norm = find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluations)
         evaluations[step] = count

@@ -1,0 +1,136 @@
+"""Symmetric composition of variational steps: one step of length h is a sequence of steps of the lengths gamma_i h.
+
+Every stage keeps its own guess and its own factorisation from one composed step to the next: the increments of stage i are
+a smooth function of time, those of consecutive stages (forwards, backwards, ...) are not.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lie.jit import entry, kernel
+from .drnea import set_node
+from .layout import (  # fmt: skip
+    ALWAYS_NEW,
+    FACTOR_COLUMNS,
+    HISTORY,
+    LAST_RESIDUAL,
+    LINEAR_COLUMNS,
+    MEMORY,
+    RATE,
+    RATE_AGED,
+    RATE_FIRST,
+    SCALE,
+    STARTED,
+    TIME,
+    Work,
+)
+from .step import arrive_with_kick, begin, extrapolate, start_step
+from .variational import CONVERGED, NOT_FINITE, STALLED, solve_step
+
+
+class Stages(NamedTuple):
+    """What each of the s stages remembers from one composed step to the next, and the start of the present one."""
+
+    gamma: NDArray[np.float64]  # (s,) lengths of the stages in units of the step; their sum is 1
+    memory: NDArray[np.float64]  # (s, MEMORY) as in the plain time loop; time and start are kept by stage 0
+    d: NDArray[np.float64]  # (s, nv) increments
+    history: NDArray[np.float64]  # (s, 4, nv)
+    S1: NDArray[np.float64]  # (s, nv, 6)
+    factor: NDArray[np.float64]  # (s, nv, FACTOR_COLUMNS)
+    linear: NDArray[np.float64]  # (s, n+1, LINEAR_COLUMNS)
+    d_start: NDArray[np.float64]  # (s, nv) increments before the composed step
+    q_start: NDArray[np.float64]  # (nq,) coordinates at its start
+    target_start: NDArray[np.float64]  # (nv,) target momentum there, half kick of the first stage included
+
+
+def make_stages(gamma: NDArray[np.float64], n: int, nq: int, nv: int) -> Stages:
+    s = len(gamma)
+    stages = Stages(
+        gamma=np.array(gamma), memory=np.zeros((s, MEMORY)), d=np.zeros((s, nv)), history=np.zeros((s, 4, nv)),
+        S1=np.zeros((s, nv, 6)), factor=np.zeros((s, nv, int(FACTOR_COLUMNS))), linear=np.zeros((s, n + 1, int(LINEAR_COLUMNS))),
+        d_start=np.zeros((s, nv)), q_start=np.zeros(nq), target_start=np.zeros(nv),
+    )  # fmt: skip
+    stages.memory[:, RATE] = ALWAYS_NEW
+    stages.memory[:, [RATE_FIRST, RATE_AGED]] = 0.01
+    return stages
+
+
+@kernel
+def work_of_stage(w, stages, i):
+    """Work that shares the node with all stages and has the increments and the factorisation of stage i."""
+    return Work(
+        w.row, w.q, stages.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, stages.history[i],
+        w.S0, stages.S1[i], stages.factor[i], stages.linear[i], w.art, w.world,
+    )  # fmt: skip
+
+
+@kernel
+def remember_start(w, stages):
+    for j in range(w.q.shape[0]):
+        stages.q_start[j] = w.q[j]
+    for j in range(w.target.shape[0]):
+        stages.target_start[j] = w.target[j]
+        for i in range(stages.d.shape[0]):
+            stages.d_start[i, j] = stages.d[i, j]
+
+
+@kernel
+def back_to_start(m, w, stages, h, time):
+    """As before the composed step, so that it can be tried again with other forces."""
+    for j in range(w.q.shape[0]):
+        w.q[j] = stages.q_start[j]
+    for j in range(w.target.shape[0]):
+        w.target[j] = stages.target_start[j]
+        for i in range(stages.d.shape[0]):
+            stages.d[i, j] = stages.d_start[i, j]
+    set_node(m, w, h, 0.0, False, w.r)
+    for i in range(stages.d.shape[0]):
+        stages.memory[i, HISTORY] = 0.0
+        stages.memory[i, RATE] = ALWAYS_NEW
+    stages.memory[0, TIME] = time
+
+
+@entry
+def run(m, w, mid, stages, h, steps, tau, tol, retraction, max_evaluations, stride, out_q, out_target, evaluations):
+    """Make `steps` composed steps of length h; arguments and result as kernels/variational.run.
+
+    Between two stages the potential kicks with half of each: target = p + (gamma_i h / 2) forces at the start of stage i.
+    """
+    nv, count = w.target.shape[0], stages.gamma.shape[0]
+    clock = stages.memory[0]
+    if clock[STARTED] == 0.0:
+        begin(m, w, mid, stages.gamma[0] * h)
+        clock[STARTED] = 1.0
+    for step in range(steps):
+        row = step if tau.shape[0] > 1 else 0
+        remember_start(w, stages)
+        began = clock[TIME]
+        evaluations[step] = 0
+        for i in range(count):
+            length, following = stages.gamma[i] * h, stages.gamma[(i + 1) % count] * h
+            memory, ws = stages.memory[i], work_of_stage(w, stages, i)
+            memory[TIME] = clock[TIME]
+            start_step(ws, length, tau, row)
+            extrapolate(ws, int(memory[HISTORY]))
+            used, norm = solve_step(m, ws, mid, memory, length, tol, retraction, max_evaluations)
+            evaluations[step] += used
+            clock[LAST_RESIDUAL] = norm
+            clock[SCALE] = memory[SCALE]
+            if not (norm <= tol * memory[SCALE]):
+                back_to_start(m, w, stages, h, began)
+                return step, STALLED if norm < 1e300 else NOT_FINITE
+            clock[TIME] += length
+            memory[HISTORY] += 1.0
+            arrive_with_kick(m, ws, mid, length, 0.5 * (length + following), clock[TIME])
+            for j in range(nv):
+                w.target[j] += 0.5 * length * tau[row, j]
+        clock[TIME] = began + h  # the sum of the stages without its rounding
+        if (step + 1) % stride == 0:
+            k = (step + 1) // stride - 1
+            for j in range(w.q.shape[0]):
+                out_q[k, j] = w.q[j]
+            for j in range(nv):
+                out_target[k, j] = w.target[j]
+    return steps, CONVERGED
