@@ -1,7 +1,8 @@
 """Symmetric composition of variational steps: one step of length h is a sequence of steps of the lengths gamma_i h.
 
-Every stage keeps its own guess and its own factorisation from one composed step to the next: the increments of stage i are
-a smooth function of time, those of consecutive stages (forwards, backwards, ...) are not.
+Every stage keeps its own factorisation from one composed step to the next, and guesses its increment from what is smooth:
+the mean velocity of stage i differs from that of the known stage nearest in time (the leader of i) by a smooth function of time.
+That difference is small, so continuing it by a polynomial guesses far better than continuing the increments themselves.
 """
 
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from .layout import (  # fmt: skip
     TIME,
     Work,
 )
-from .step import arrive_with_kick, begin, extrapolate, start_step
+from .step import arrive_with_kick, begin, start_step
 from .variational import CONVERGED, NOT_FINITE, STALLED, solve_step
 
 
@@ -36,7 +37,9 @@ class Stages(NamedTuple):
     gamma: NDArray[np.float64]  # (s,) lengths of the stages in units of the step; their sum is 1
     memory: NDArray[np.float64]  # (s, MEMORY) as in the plain time loop; time and start are kept by stage 0
     d: NDArray[np.float64]  # (s, nv) increments
-    history: NDArray[np.float64]  # (s, 4, nv)
+    leader: NDArray[np.int64]  # (s,) the stage whose middle is nearest among those made before: of this step, or of the last one
+    lead: NDArray[np.float64]  # (nv,) increment of the leader, scaled to the length of the present stage
+    ahead: NDArray[np.float64]  # (s, DEPTH, nv) increments minus lead of the last composed steps, newest first
     S1: NDArray[np.float64]  # (s, nv, 6)
     factor: NDArray[np.float64]  # (s, nv, FACTOR_COLUMNS)
     linear: NDArray[np.float64]  # (s, n+1, LINEAR_COLUMNS)
@@ -45,10 +48,21 @@ class Stages(NamedTuple):
     target_start: NDArray[np.float64]  # (nv,) target momentum there, half kick of the first stage included
 
 
+DEPTH = 6
+
+
+def leaders(gamma: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For every stage the nearest in time of the stages before it in this step (ref < i) and of the last step (ref >= i)."""
+    middle = np.cumsum(gamma) - 0.5 * gamma
+    known = [np.where(np.arange(len(gamma)) < i, middle, middle - 1.0) for i in range(len(gamma))]
+    return np.array([np.argmin(np.abs(times - middle[i])) for i, times in enumerate(known)], dtype=np.int64)
+
+
 def make_stages(gamma: NDArray[np.float64], n: int, nq: int, nv: int) -> Stages:
     s = len(gamma)
     stages = Stages(
-        gamma=np.array(gamma), memory=np.zeros((s, MEMORY)), d=np.zeros((s, nv)), history=np.zeros((s, 4, nv)),
+        gamma=np.array(gamma), memory=np.zeros((s, MEMORY)), d=np.zeros((s, nv)), leader=leaders(gamma), lead=np.zeros(nv),
+        ahead=np.zeros((s, DEPTH, nv)),
         S1=np.zeros((s, nv, 6)), factor=np.zeros((s, nv, int(FACTOR_COLUMNS))), linear=np.zeros((s, n + 1, int(LINEAR_COLUMNS))),
         d_start=np.zeros((s, nv)), q_start=np.zeros(nq), target_start=np.zeros(nv),
     )  # fmt: skip
@@ -61,9 +75,66 @@ def make_stages(gamma: NDArray[np.float64], n: int, nq: int, nv: int) -> Stages:
 def work_of_stage(w, stages, i):
     """Work that shares the node with all stages and has the increments and the factorisation of stage i."""
     return Work(
-        w.row, w.q, stages.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, stages.history[i],
+        w.row, w.q, stages.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, w.history,
         w.S0, stages.S1[i], stages.factor[i], stages.linear[i], w.art, w.world,
     )  # fmt: skip
+
+
+@kernel
+def guess(stages, i, d):
+    """d = lead + its last differences to the leader, continued by a polynomial of degree -1 (zero) to DEPTH - 2.
+
+    As in kernels/step.extrapolate a degree is raised as long as that would have guessed the last difference much better.
+    """
+    nv, known = d.shape[0], int(stages.memory[i, HISTORY])
+    a = stages.ahead[i]
+    ratio = stages.gamma[i] / stages.gamma[stages.leader[i]]
+    e0, e1, e2, e3, e4, e5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(nv):
+        a0, a1, a2, a3, a4, a5 = a[0, j], a[1, j], a[2, j], a[3, j], a[4, j], a[5, j]
+        e0 = max(e0, abs(a0))
+        e1 = max(e1, abs(a0 - a1))
+        e2 = max(e2, abs(a0 - 2.0 * a1 + a2))
+        e3 = max(e3, abs(a0 - 3.0 * (a1 - a2) - a3))
+        e4 = max(e4, abs(a0 - 4.0 * (a1 + a3) + 6.0 * a2 + a4))
+        e5 = max(e5, abs(a0 - 5.0 * (a1 - a4) + 10.0 * (a2 - a3) - a5))
+    degree = -1
+    if known >= 3 and e1 < 0.3 * e0:
+        degree = 0
+        if known >= 4 and e2 < 0.3 * e1:
+            degree = 1
+            if known >= 5 and e3 < 0.3 * e2:
+                degree = 2
+                if known >= 6 and e4 < 0.3 * e3:
+                    degree = 3
+                    if known >= 7 and e5 < 0.3 * e4:
+                        degree = 4
+    for j in range(nv):
+        lead = ratio * stages.d[stages.leader[i], j]
+        stages.lead[j] = lead
+        if known == 0:
+            continue  # d holds a first guess
+        x = lead
+        if degree == 0:
+            x += a[0, j]
+        elif degree == 1:
+            x += 2.0 * a[0, j] - a[1, j]
+        elif degree == 2:
+            x += 3.0 * (a[0, j] - a[1, j]) + a[2, j]
+        elif degree == 3:
+            x += 4.0 * (a[0, j] + a[2, j]) - 6.0 * a[1, j] - a[3, j]
+        elif degree == 4:
+            x += 5.0 * (a[0, j] - a[3, j]) - 10.0 * (a[1, j] - a[2, j]) + a[4, j]
+        d[j] = x
+
+
+@kernel
+def remember_difference(stages, i):
+    a = stages.ahead[i]
+    for j in range(a.shape[1]):
+        for k in range(DEPTH - 1, 0, -1):
+            a[k, j] = a[k - 1, j]
+        a[0, j] = stages.d[i, j] - stages.lead[j]
 
 
 @kernel
@@ -113,7 +184,7 @@ def run(m, w, mid, stages, h, steps, tau, tol, retraction, max_evaluations, stri
             memory, ws = stages.memory[i], work_of_stage(w, stages, i)
             memory[TIME] = clock[TIME]
             start_step(ws, length, tau, row)
-            extrapolate(ws, int(memory[HISTORY]))
+            guess(stages, i, ws.d)
             used, norm = solve_step(m, ws, mid, memory, length, tol, retraction, max_evaluations)
             evaluations[step] += used
             clock[LAST_RESIDUAL] = norm
@@ -123,6 +194,7 @@ def run(m, w, mid, stages, h, steps, tau, tol, retraction, max_evaluations, stri
                 return step, STALLED if norm < 1e300 else NOT_FINITE
             clock[TIME] += length
             memory[HISTORY] += 1.0
+            remember_difference(stages, i)
             arrive_with_kick(m, ws, mid, length, 0.5 * (length + following), clock[TIME])
             for j in range(nv):
                 w.target[j] += 0.5 * length * tau[row, j]
