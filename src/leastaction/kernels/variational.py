@@ -102,7 +102,9 @@ def choose_factorisation(m, w, mid, memory, h, norm, limit, retraction):
         return OLD
     if memory[AGE] == 1.0:
         memory[RATE_AGED] *= 0.95
-    first_order = mid is None and memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= enough
+    # the exact one costs more than two corrections with the first-order one
+    rate = memory[RATE_FIRST] * memory[RATE_FIRST]
+    first_order = mid is None and memory[RATE] < ALWAYS_NEW and rate * norm <= enough
     if not first_order:
         memory[RATE_FIRST] *= 0.95
     memory[AGE] = 0.0
