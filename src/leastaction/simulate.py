@@ -23,6 +23,7 @@ from .trajectory import Trajectory
 
 Control = Callable[[float, State], ArrayLike]
 
+_BLOCK = 4096  # recorded nodes at a time where their number is not known beforehand
 _CHUNK_SECONDS = 0.2  # how long compiled code runs before the progress bar moves and Ctrl-C is seen
 
 
@@ -43,13 +44,15 @@ def simulate(
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
-    duration      rounded to whole steps
+    duration      rounded to whole steps; with an integrator that chooses its steps, until the first node at or after it
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
     control       instead of tau, a function (t, state) -> tau called before every step
     record_every  keep every n-th node
     progress      show a progress bar; by default on a terminal when the run is long
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v)
+    if not simulator.integrator.uniform and duration is not None:
+        return _run_for(simulator, duration, steps, tau=tau, control=control, record_every=record_every)
     count = _count_steps(simulator.dt, duration, steps)
     return simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
 
@@ -99,13 +102,16 @@ class Simulator:
         self._recorded = np.empty((1, model.nv))
         self._tau = np.zeros((1, model.nv))
         self._evaluations = np.zeros(1, dtype=np.int64)
-        self._advance(0, self._tau, 1, self._q[:0], self._recorded[:0], self._evaluations[:0])  # sets up the first node
+        self._set_up_node()
+
+    def _set_up_node(self) -> None:
+        self._advance(0, self._tau, 1, self._q[:0], self._recorded[:0], self._evaluations[:0])
         self._stepper.record(self._q, self._recorded)
 
     @property
     def t(self) -> float:
         """Time now, s."""
-        return self.t0 + self.steps * self.dt
+        return self.t0 + self.steps * self.dt if self.integrator.uniform else self._stepper.t
 
     @property
     def q(self) -> NDArray[np.float64]:
@@ -129,6 +135,16 @@ class Simulator:
         result = self._advance(1, self._tau, 1, self._q, self._recorded, self._evaluations)
         if result.failure:
             raise self._failure(result, _Recording(self, 0, 1).trajectory(self, elapsed=0.0))
+
+    def reverse(self) -> None:
+        """Turn all velocities round: a reversible integrator then goes back the way it came, while time goes on."""
+        now = self.state
+        state = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
+        if self.integrator.uniform:
+            self._stepper = self.integrator.start(self.model, state, self.dt)
+        else:
+            self._stepper = self._stepper.reversed(state)
+        self._set_up_node()
 
     def run(
         self,
@@ -173,9 +189,13 @@ class Simulator:
                 self._stepper.record(self._q, self._recorded)
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
+            if not self.integrator.uniform:
+                rec.t[rec.rows : rec.rows + len(self._stepper.times)] = self._stepper.times
             rec.done += result.steps
             rec.rows += result.steps // rec.every
             failed = result if result.failure else None
+            if result.steps < size and not failed:
+                break  # the end of the run was reached
             bar.update(rec.done)
         return failed
 
@@ -189,7 +209,7 @@ class Simulator:
                 return result
             rec.done += 1
             if rec.done % rec.every == 0:
-                rec.q[rec.rows], rec.recorded[rec.rows] = self._q[0], self._recorded[0]
+                rec.t[rec.rows], rec.q[rec.rows], rec.recorded[rec.rows] = self.t, self._q[0], self._recorded[0]
                 rec.rows += 1
             bar.update(rec.done)
         return None
@@ -220,6 +240,7 @@ class _Recording:
         self.steps, self.every = steps, every
         self.first = simulator.steps
         try:
+            self.t = np.empty(kept)
             self.q = np.empty((kept, simulator.model.nq))
             self.recorded = np.empty((kept, simulator.model.nv))
             self.evaluations = np.zeros(steps, dtype=np.int64)
@@ -227,11 +248,13 @@ class _Recording:
             raise StateError(
                 f"steps = {steps}: {kept} recorded nodes do not fit into memory; record fewer with record_every, or make shorter runs"
             ) from None
-        self.q[0], self.recorded[0] = simulator._q[0], simulator._recorded[0]
+        self.t[0], self.q[0], self.recorded[0] = simulator.t, simulator._q[0], simulator._recorded[0]
         self.done, self.rows = 0, 1
 
     def trajectory(self, simulator: Simulator, elapsed: float) -> Trajectory:
-        times = simulator.t0 + simulator.dt * (self.first + self.every * np.arange(self.rows, dtype=np.float64))
+        times = self.t[: self.rows]
+        if simulator.integrator.uniform:
+            times = simulator.t0 + simulator.dt * (self.first + self.every * np.arange(self.rows, dtype=np.float64))
         return Trajectory(
             simulator.model, simulator.integrator, simulator.dt, times, self.q[: self.rows], self.recorded[: self.rows],
             self.evaluations[: self.done], elapsed=elapsed,
@@ -253,6 +276,23 @@ def _interrupt_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
     if pressed:
         handler(*pressed[0])
+
+
+def _run_for(simulator: Simulator, duration: float, steps: int | None, **options) -> Trajectory:
+    """Run an integrator with steps of its own choice until the end of the duration is reached."""
+    if steps is not None:
+        raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
+    seconds = number(duration, "duration", StateError)
+    if seconds < 0.0:
+        raise StateError(f"duration = {duration!r}; it needs a number of seconds >= 0")
+    if np.ndim(options["tau"]) > 1:
+        raise StateError("tau with one row per step needs steps=; with duration= the number of steps is not known beforehand")
+    end = simulator.t0 + seconds
+    simulator._stepper.end = end
+    parts = [simulator.run(0)]
+    while simulator.t < end:
+        parts.append(simulator.run(_BLOCK * options["record_every"], **options))
+    return Trajectory.joined(parts)
 
 
 def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:

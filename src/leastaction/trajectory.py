@@ -22,7 +22,7 @@ class Trajectory:
 
     model: Model
     integrator: Integrator
-    dt: float  #: step, s
+    dt: float  #: step, s; of AdaptiveStep the longest one, with steps of dt / density
     t: Array  #: (T,) times, s
     q: Array  #: (T, nq) coordinates
     recorded: Array  #: (T, nv) what the integrator keeps beside q; see `Integrator.recording`
@@ -30,6 +30,19 @@ class Trajectory:
     elapsed: float = 0.0  #: wall time of the simulation without compilation, s
     converged: bool = True  #: False if it stopped early
     message: str = "finished"  #: why it stopped
+
+    @classmethod
+    def joined(cls, parts: list[Trajectory]) -> Trajectory:
+        """One run that was made in parts, each of them starting with the last node of the one before."""
+        first, last = parts[0], parts[-1]
+        return cls(
+            first.model, first.integrator, first.dt,
+            np.concatenate([first.t, *(p.t[1:] for p in parts[1:])]),
+            np.concatenate([first.q, *(p.q[1:] for p in parts[1:])]),
+            np.concatenate([first.recorded, *(p.recorded[1:] for p in parts[1:])]),
+            np.concatenate([p.iterations for p in parts]),
+            elapsed=sum(p.elapsed for p in parts), converged=last.converged, message=last.message,
+        )  # fmt: skip
 
     @cached_property
     def _evaluated(self) -> dynamics.Evaluation:
@@ -94,7 +107,7 @@ class Trajectory:
         rows = [
             ("model", f"{self.model.name}, {len(self.model.bodies)} moving bodies, {self.model.nv} degrees of freedom"),
             ("integrator", repr(self.integrator)),
-            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s"),
+            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s{'' if self.integrator.uniform else ' at most'}"),
             ("result", self.message),
         ]
         if self.steps:

@@ -1,8 +1,9 @@
 """Integrators.  A new integrator is a new file: a subclass of Integrator and its stepper."""
 
+from .adaptive import AdaptiveStep
 from .base import Integrator
 from .composition import Composition
 from .explicit import RK4, RKMK4, Heun, SemiImplicitEuler
 from .variational import Variational
 
-__all__ = ["Composition", "Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Variational"]
+__all__ = ["AdaptiveStep", "Composition", "Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Variational"]

@@ -46,6 +46,7 @@ class Integrator:
 
     order: ClassVar[int]
     symplectic: ClassVar[bool]
+    uniform: ClassVar[bool] = True  #: are all steps dt long?  If not, the stepper has `t`, `times` and `end`; see adaptive.py
     self_adjoint: ClassVar[bool] = False  #: does a step of -dt lead back exactly?  Needed by Composition and AdaptiveStep
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
