@@ -90,7 +90,7 @@ class _Stepper:
         n, nv = len(model.bodies), model.nv
         self.controller = kernels.Controller(
             reversible=int(integrator.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,
-            speed=integrator.speed, clock=np.array([density, dt, 0.0]), work=model.make_work(), bodies=np.zeros((n + 1, 6)),
+            speed=integrator.speed, clock=np.array([density, 0.0]), work=model.make_work(), bodies=np.zeros((n + 1, 6)),
             v=np.zeros(nv), a=np.zeros(nv), force=np.zeros(nv), q=np.zeros(model.nq), d=np.zeros(nv), out=np.zeros(nv),
         )  # fmt: skip
         self._run = Direct(kernels.run)

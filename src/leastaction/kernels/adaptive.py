@@ -24,7 +24,7 @@ from .variational import CONVERGED, NOT_FINITE, STALLED, solve_step
 BAD_DENSITY = 3
 
 # entries of Controller.clock
-DENSITY, LAST_STEP, STEPS_STARTED = range(3)
+DENSITY, FIRST_HALF = range(2)
 
 
 class Controller(NamedTuple):
@@ -33,7 +33,7 @@ class Controller(NamedTuple):
     reversible: int  # 0: naive
     address: int  # of the compiled density, or -1: sqrt(1 + |v|^2 / speed^2)
     speed: float
-    clock: NDArray[np.float64]  # (3,) density at the last half step (at the node before the first one), last h, have steps been made?
+    clock: NDArray[np.float64]  # (2,) density at the last half step (at the node before the first one), has a step been made?
     work: Work  # for evaluations at the node, so that the factorisation of the solver survives
     bodies: NDArray[np.float64]  # (n+1, 6) scratch
     v: NDArray[np.float64]  # (nv,) velocities at the node
@@ -82,10 +82,13 @@ def evaluate_node(m, w, c, t, tau):
 
 
 @kernel
-def growth(m, w, c, t, h):
-    """G = (dQ/dt)/Q by a difference along the motion: antisymmetric under reversal whatever its width."""
-    width = 0.01 * h
+def growth(m, w, c, t, dt):
+    """G = (dQ/dt)/Q by a difference along the motion over a hundredth of the wanted step.
+
+    It has to be exactly antisymmetric under reversal, so its width may depend on the node alone, not on the steps around it.
+    """
     now = density(c, t, w.q, c.v)
+    width = 0.01 * dt / now
     return (density_near(m, c, t, w.q, width) - density_near(m, c, t, w.q, -width)) / (2.0 * width * now)
 
 
@@ -95,22 +98,22 @@ def next_step(m, w, c, t, dt):
     now = density(c, t, w.q, c.v)
     if not c.reversible:
         return dt / now
-    if c.clock[STEPS_STARTED] == 0.0:
+    if c.clock[FIRST_HALF] == 0.0:
         if c.clock[DENSITY] == 0.0:  # not given
             c.clock[DENSITY] = now
-        c.clock[DENSITY] += 0.5 * dt * growth(m, w, c, t, dt / c.clock[DENSITY])
+        c.clock[DENSITY] += 0.5 * dt * growth(m, w, c, t, dt)
     else:
-        c.clock[DENSITY] += dt * growth(m, w, c, t, c.clock[LAST_STEP])
+        c.clock[DENSITY] += dt * growth(m, w, c, t, dt)
     return dt / c.clock[DENSITY]
 
 
 @entry
 def node_density(m, w, c, t, dt, tau):
     """Density at the present node, between two half steps: what a simulation has to start with to continue or to go back."""
-    if c.clock[STEPS_STARTED] == 0.0:
+    if c.clock[FIRST_HALF] == 0.0:
         return c.clock[DENSITY]
     evaluate_node(m, w, c, t, tau)
-    return c.clock[DENSITY] + 0.5 * dt * growth(m, w, c, t, c.clock[LAST_STEP])
+    return c.clock[DENSITY] + 0.5 * dt * growth(m, w, c, t, dt)
 
 
 @entry
@@ -153,8 +156,7 @@ def run(m, w, mid, c, memory, dt, end, steps, tau, tol, retraction, max_evaluati
             return step, STALLED if norm < 1e300 else NOT_FINITE
         memory[TIME] += h
         memory[HISTORY] += 1.0
-        c.clock[LAST_STEP] = h
-        c.clock[STEPS_STARTED] = 1.0
+        c.clock[FIRST_HALF] = 1.0
         arrive_with_kick(m, w, mid, h, 0.5 * h, memory[TIME])
         for j in range(nv):
             w.target[j] += 0.5 * h * tau[row, j]
