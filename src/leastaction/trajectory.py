@@ -104,10 +104,11 @@ class Trajectory:
 
     def __str__(self) -> str:
         energy = self.energy
+        most = "" if self.integrator.uniform else " at most"
         rows = [
             ("model", f"{self.model.name}, {len(self.model.bodies)} moving bodies, {self.model.nv} degrees of freedom"),
             ("integrator", repr(self.integrator)),
-            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s{'' if self.integrator.uniform else ' at most'}"),
+            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s{most}"),
             ("result", self.message),
         ]
         if self.steps:
