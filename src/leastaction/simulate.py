@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,7 @@ from .checks import number, numbers, time_step, whole_number
 from .dynamics import Evaluator
 from .errors import ConvergenceError, StateError
 from .integrators import Integrator, Variational
-from .integrators.base import Advance
+from .integrators.base import Advance, Stepper, UnevenStepper
 from .model import Coordinates, Model
 from .progress import Progress
 from .state import State
@@ -96,13 +97,18 @@ class Simulator:
             raise StateError(f"the state belongs to {start.model!r}, not to this {model!r}; make it with model.state(...)")
         self.t0 = start.t
         self.steps = 0
-        self._stepper = self.integrator.start(model, start, self.dt)
+        self._stepper: Stepper = self.integrator.start(model, start, self.dt)
         self._evaluator = Evaluator(model)
         self._q = np.empty((1, model.nq))
         self._recorded = np.empty((1, model.nv))
         self._tau = np.zeros((1, model.nv))
         self._evaluations = np.zeros(1, dtype=np.int64)
         self._set_up_node()
+
+    @property
+    def _uneven(self) -> UnevenStepper:
+        """The stepper of an integrator that is not uniform."""
+        return cast(UnevenStepper, self._stepper)
 
     def _set_up_node(self) -> None:
         self._advance(0, self._tau, 1, self._q[:0], self._recorded[:0], self._evaluations[:0])
@@ -111,7 +117,7 @@ class Simulator:
     @property
     def t(self) -> float:
         """Time now, s."""
-        return self.t0 + self.steps * self.dt if self.integrator.uniform else self._stepper.t
+        return self.t0 + self.steps * self.dt if self.integrator.uniform else self._uneven.t
 
     @property
     def q(self) -> NDArray[np.float64]:
@@ -143,7 +149,7 @@ class Simulator:
         if self.integrator.uniform:
             self._stepper = self.integrator.start(self.model, state, self.dt)
         else:
-            self._stepper = self._stepper.reversed(state)
+            self._stepper = self._uneven.reversed(state)
         self._set_up_node()
 
     def run(
@@ -190,7 +196,7 @@ class Simulator:
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
             if not self.integrator.uniform:
-                rec.t[rec.rows : rec.rows + len(self._stepper.times)] = self._stepper.times
+                rec.t[rec.rows : rec.rows + len(self._uneven.times)] = self._uneven.times
             rec.done += result.steps
             rec.rows += result.steps // rec.every
             failed = result if result.failure else None
@@ -288,7 +294,7 @@ def _run_for(simulator: Simulator, duration: float, steps: int | None, **options
     if np.ndim(options["tau"]) > 1:
         raise StateError("tau with one row per step needs steps=; with duration= the number of steps is not known beforehand")
     end = simulator.t0 + seconds
-    simulator._stepper.end = end
+    simulator._uneven.end = end
     parts = [simulator.run(0)]
     while simulator.t < end:
         parts.append(simulator.run(_BLOCK * options["record_every"], **options))

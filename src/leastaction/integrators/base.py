@@ -41,12 +41,28 @@ class Stepper(Protocol):
         ...
 
 
+class UnevenStepper(Stepper, Protocol):
+    """A stepper that chooses the length of its steps and keeps the time."""
+
+    end: float  #: no step starts at or after this time, s
+    times: NDArray[np.float64]  #: of the nodes recorded by the last `advance`, s
+
+    @property
+    def t(self) -> float:
+        """Time now, s."""
+        ...
+
+    def reversed(self, state: State) -> UnevenStepper:
+        """The stepper that goes back from here; `state` is the present one with its velocities turned round."""
+        ...
+
+
 class Integrator:
     """Base class.  A new integrator is a new file with a subclass and its stepper."""
 
     order: ClassVar[int]
     symplectic: ClassVar[bool]
-    uniform: ClassVar[bool] = True  #: are all steps dt long?  If not, the stepper has `t`, `times` and `end`; see adaptive.py
+    uniform: ClassVar[bool] = True  #: are all steps dt long?  If not, its stepper is an UnevenStepper
     self_adjoint: ClassVar[bool] = False  #: does a step of -dt lead back exactly?  Needed by Composition and AdaptiveStep
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:

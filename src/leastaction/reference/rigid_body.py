@@ -55,7 +55,7 @@ def _cross(a: Array, b: Array) -> Array:
 def euler_step(inertia: Array, rotation: Array, omega: Array, h: float, torque: ArrayLike = 0.0) -> tuple[Array, Array]:
     """(rotation, omega) after a step: omega first, then the rotation with the new omega."""
     momentum = _apply(inertia, omega)
-    rate = np.linalg.solve(inertia, (_cross(momentum, omega) + torque)[..., None])[..., 0]
+    rate = np.linalg.solve(inertia, (_cross(momentum, omega) + np.asarray(torque))[..., None])[..., 0]
     new = omega + h * rate
     return rotation @ exponential(h * new), new
 
