@@ -4,6 +4,7 @@ from .adaptive import AdaptiveStep
 from .base import Integrator
 from .composition import Composition
 from .explicit import RK4, RKMK4, Heun, SemiImplicitEuler
+from .trapezoid import FloatingBase, Trapezoid
 from .variational import Variational
 
-__all__ = ["AdaptiveStep", "Composition", "Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Variational"]
+__all__ = ["AdaptiveStep", "Composition", "FloatingBase", "Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Trapezoid", "Variational"]
