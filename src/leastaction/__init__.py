@@ -7,7 +7,7 @@
 True
 """
 
-from . import analysis, discrete, dynamics, examples, plot
+from . import analysis, discrete, dynamics, examples, plot, solvability
 from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Spring, Wrench
 from .integrators import RK4, RKMK4, AdaptiveStep, Composition, FloatingBase, Heun, Integrator, SemiImplicitEuler, Trapezoid, Variational
@@ -22,9 +22,9 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "AdaptiveStep", "Composition", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Fixed", "FloatingBase", "Free", "Helical", "Heun",
-    "Integrator",
-    "LeastActionError", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Spherical", "Spring", "State", "StateError", "Trajectory", "Trapezoid", "Universal",
-    "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot", "simulate",
+    "AdaptiveStep", "Composition", "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Fixed", "FloatingBase", "Free",
+    "Helical", "Heun", "Integrator", "LeastActionError", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic", "RK4",
+    "RKMK4", "Revolute", "SemiImplicitEuler", "Simulator", "SingularMassError", "Spherical", "Spring", "State", "StateError",
+    "Trajectory", "Trapezoid", "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "plot",
+    "simulate", "solvability",
 ]  # fmt: skip

@@ -76,7 +76,8 @@ def test_forces_and_control_at_second_order():
     tau = 0.2 * np.ones(model.nv)
     truth = ode.solve(model, state, [0.4], tau=tau).q[0]
     counts = (20, 40, 80)
-    errors = [np.abs(la.simulate(model, state, dt=0.4 / n, steps=n, integrator=la.Trapezoid(), tau=tau).q[-1] - truth).max() for n in counts]
+    runs = [la.simulate(model, state, dt=0.4 / n, steps=n, integrator=la.Trapezoid(), tau=tau) for n in counts]
+    errors = [np.abs(run.q[-1] - truth).max() for run in runs]
     assert np.polyfit(np.log(1.0 / np.array(counts)), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.1)
 
 

@@ -7,4 +7,6 @@ from .explicit import RK4, RKMK4, Heun, SemiImplicitEuler
 from .trapezoid import FloatingBase, Trapezoid
 from .variational import Variational
 
-__all__ = ["AdaptiveStep", "Composition", "FloatingBase", "Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Trapezoid", "Variational"]
+__all__ = [
+    "AdaptiveStep", "Composition", "FloatingBase", "Heun", "Integrator", "RK4", "RKMK4", "SemiImplicitEuler", "Trapezoid", "Variational",
+]  # fmt: skip

@@ -119,7 +119,7 @@ def set_end(m, w, e, t, h, retraction):
         w.d[j] = t.x[j]
     for i in range(1, m.link.shape[0]):
         kind, k = m.link[i, KIND], m.link[i, VI]
-        if kind == SPHERICAL or kind == FREE:
+        if kind in (SPHERICAL, FREE):
             phi, rho = rotation_part(kind, t.x, k)
             c, u, position = retractions.displacement(retraction, phi, rho)
             set_vector(w.d, k, cayley_vector(c, u))
@@ -136,7 +136,7 @@ def mean_momentum(m, t, sign, retraction):
         t.mean[j] = 0.5 * (t.momentum0[j] + t.momentum1[j])
     for i in range(1, m.link.shape[0]):
         kind, k = m.link[i, KIND], m.link[i, VI]
-        if kind == SPHERICAL or kind == FREE:
+        if kind in (SPHERICAL, FREE):
             phi, rho = rotation_part(kind, t.x, k)
             a, l = rotation_part(kind, t.mean, k)
             a, l = retractions.cotangent(retraction, scale(sign, phi), scale(sign, rho), a, l)

@@ -64,9 +64,7 @@ def certify(equation: StepEquation, h: float) -> Certificate:
     share = np.linalg.norm(inverse, axis=1)
     fastest = np.abs(v0) + 2.0 * eta * share
     reach = abs(h) * fastest
-    d = np.inf
-    if reach.max(initial=0.0) < 1e6:
-        d = float(np.linalg.norm(np.abs(left) @ equation.fourth(h, fastest, reach, share))) * _ROUNDING
+    d = float(np.linalg.norm(np.abs(left) @ equation.fourth(h, fastest, reach, share))) * _ROUNDING
     along = np.einsum("ixy,x,y->xi", B, correction, correction) @ left.T
     limiting = int(np.argmax(np.linalg.norm(along, axis=1)))
     return Certificate(h, eta, _largest_eta(b, c, d), reach, limiting)
@@ -82,8 +80,9 @@ def _largest_eta(b: float, c: float, d: float) -> float:
     """Maximum of t - b t^2/2 - c t^3/6 - d t^4/24 over t > 0."""
     if not np.isfinite(b + c + d):
         return 0.0
-    high = min((f / x) ** (1.0 / k) for k, (x, f) in enumerate(((b, 1.0), (c, 2.0), (d, 6.0)), start=1) if x > 0.0) if b + c + d > 0 else 1e300
-    low = 0.0
+    if b + c + d == 0.0:  # a linear equation
+        return np.inf
+    low, high = 0.0, min((f / x) ** (1.0 / k) for k, (x, f) in enumerate(((b, 1.0), (c, 2.0), (d, 6.0)), start=1) if x > 0.0)
     for _ in range(60):  # the derivative falls with t
         t = 0.5 * (low + high)
         low, high = (t, high) if b * t + c * t * t / 2.0 + d * t**3 / 6.0 < 1.0 else (low, t)
