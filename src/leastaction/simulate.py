@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import number, numbers, time_step, whole_number
 from .dynamics import Evaluator
 from .errors import ConvergenceError, StateError
-from .integrators import Integrator, Variational
+from .guard import GuardedStepper, certified_dt
+from .integrators import Integrator, Trapezoid, Variational
 from .integrators.base import Advance, Stepper, UnevenStepper
 from .model import Coordinates, Model
 from .progress import Progress
@@ -32,7 +33,7 @@ def simulate(
     model: Model,
     state: State | None = None,
     *,
-    dt: float,
+    dt: float | str,
     duration: float | None = None,
     steps: int | None = None,
     integrator: Integrator | None = None,
@@ -42,16 +43,19 @@ def simulate(
     v: Coordinates = None,
     record_every: int = 1,
     progress: bool | None = None,
+    guard: bool = False,
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
+    dt            step, s; or "certified": the longest step that is certified to be solvable from the start (leastaction.solvability)
     duration      rounded to whole steps; with an integrator that chooses its steps, until the first node at or after it
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
     control       instead of tau, a function (t, state) -> tau called before every step
     record_every  keep every n-th node
     progress      show a progress bar; by default on a terminal when the run is long
+    guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (guard.py)
     """
-    simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v)
+    simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard)
     if not simulator.integrator.uniform and duration is not None:
         return _run_for(simulator, duration, steps, tau=tau, control=control, record_every=record_every)
     count = _count_steps(simulator.dt, duration, steps)
@@ -75,10 +79,11 @@ class Simulator:
         model: Model,
         state: State | None = None,
         *,
-        dt: float,
+        dt: float | str,
         integrator: Integrator | None = None,
         q: Coordinates = None,
         v: Coordinates = None,
+        guard: bool = False,
     ):
         if not isinstance(model, Model):
             hint = "; call .compile() on the mechanism first" if hasattr(model, "compile") else ""
@@ -86,8 +91,8 @@ class Simulator:
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
-        self.dt = time_step(dt)
-        self.integrator = Variational() if integrator is None else integrator
+        by_certificate = isinstance(dt, str) and dt == "certified"
+        self.integrator = (Trapezoid() if by_certificate else Variational()) if integrator is None else integrator
         if not isinstance(self.integrator, Integrator):
             raise StateError(f"integrator = {integrator!r} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else state
@@ -95,15 +100,25 @@ class Simulator:
             raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
         if start.model is not model:
             raise StateError(f"the state belongs to {start.model!r}, not to this {model!r}; make it with model.state(...)")
+        self.dt = certified_dt(model, start, self.integrator) if by_certificate else time_step(dt)  # type: ignore[arg-type]
         self.t0 = start.t
         self.steps = 0
-        self._stepper: Stepper = self.integrator.start(model, start, self.dt)
+        self.guard = bool(guard)
+        self._stepper: Stepper = self._make_stepper(start)
         self._evaluator = Evaluator(model)
         self._q = np.empty((1, model.nq))
         self._recorded = np.empty((1, model.nv))
         self._tau = np.zeros((1, model.nv))
         self._evaluations = np.zeros(1, dtype=np.int64)
         self._set_up_node()
+
+    def _make_stepper(self, state: State) -> Stepper:
+        return (GuardedStepper if self.guard else type(self.integrator).start)(self.integrator, self.model, state, self.dt)
+
+    @property
+    def subdivided(self) -> list[tuple[float, int]]:
+        """(time, number of parts) of the steps that the guard subdivided."""
+        return list(self._stepper.subdivided) if isinstance(self._stepper, GuardedStepper) else []
 
     @property
     def _uneven(self) -> UnevenStepper:
@@ -147,7 +162,7 @@ class Simulator:
         now = self.state
         state = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
         if self.integrator.uniform:
-            self._stepper = self.integrator.start(self.model, state, self.dt)
+            self._stepper = self._make_stepper(state)
         else:
             self._stepper = self._uneven.reversed(state)
         self._set_up_node()
