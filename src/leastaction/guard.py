@@ -2,7 +2,7 @@
 
 A step that the integrator does not solve, or whose solution is not the one that grows out of no motion as the step grows from zero,
 is made again as 2, 4, 8, ... equal steps: a symmetric composition of the same integrator.  Solutions of another branch are recognised
-by what they must have passed on the way: a Jacobian that changed its sign, or a body that turned by half a turn within one step.
+by what they must have passed on the way: a singular Jacobian, or half a turn of a joint within one step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from .state import State
 
 MOST_PARTS = 64
 _BLOCK = 64  # steps made at a time before their solutions are looked at
-_SMALL_CHANGE = 0.2  # rad or m: an increment that changes by less from one step to the next is on the same branch
+_SMALL_CHANGE = 0.05  # rad or m: an increment that changes by less from one step to the next is on the same branch
+REGULAR = 0.3  # smallest eigenvalue of the Jacobian of an accepted step, relative to the mass matrix
 
 
 class GuardedStepper:
@@ -140,24 +141,28 @@ def certified_dt(model: Model, state: State, integrator: Integrator) -> float:
 
 
 def on_branch(model: Model, integrator: Integrator, q0, q1, dt: float) -> bool:
-    """Can the step from q0 to q1 have grown out of no motion without passing a singular Jacobian?
+    """Can the step from q0 to q1 have grown out of no motion, and is it well away from where its branch ends?
 
-    Half a turn of a body within a step is refused for every integrator; the sign of the Jacobian, positive for short steps, is looked
-    at where it is known (Variational and Trapezoid).  Of a composition only the whole step is looked at.
+    The branch of solutions that starts at no motion ends where the Jacobian becomes singular.  In the norm of the kinetic energy the
+    symmetric part of the Jacobian is the identity for short steps; it has to be larger than REGULAR (Variational and Trapezoid).
+    Half a turn of a joint within a step is refused for every integrator.  Of a composition only the whole step is looked at.
     """
     if _largest_turn(model, q0, q1) > np.pi - 1e-6:
         return False
     try:
         if isinstance(integrator, Variational) and integrator.residual == "drnea":
-            J = discrete.jacobian(model, q0, q1, dt, retraction=integrator.retraction, quadrature=integrator.quadrature)
-            return bool(np.isfinite(J).all() and np.linalg.slogdet(J)[0] > 0.0)
-        if isinstance(integrator, Trapezoid):
-            equation = solvability.StepEquation(model, model.state(q0))
-            J = equation.jacobian(discrete.increment(model, q0, q1) / dt, dt)
-            return bool(np.isfinite(J).all() and np.linalg.slogdet(J)[0] > 0.0)
+            J = dt * discrete.jacobian(model, q0, q1, dt, retraction=integrator.retraction, quadrature=integrator.quadrature)
+        elif isinstance(integrator, Trapezoid):
+            J = solvability.StepEquation(model, model.state(q0)).jacobian(discrete.increment(model, q0, q1) / dt, dt)
+        else:
+            return True
     except LeastActionError:  # no such Jacobian for this model
         return True
-    return True
+    if not np.isfinite(J).all():
+        return False
+    root = np.linalg.inv(np.linalg.cholesky(dynamics.mass_matrix(model, q0)))
+    scaled = root @ J @ root.T
+    return bool(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0] > REGULAR)
 
 
 def _largest_turn(model: Model, q0, q1) -> float:
