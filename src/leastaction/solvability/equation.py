@@ -59,10 +59,8 @@ class StepEquation:
 
         The entries of the vectors are at most `share` (nv,); v is at most `fastest` (nv,), so q + h v within `reach` (nv,) of q.
         """
-        *_, M3, M4 = self.tensors.bounds(self.q, reach, 4)
-        for _ in range(3):
-            M3, M4 = M3 @ share, M4 @ share
-        return 0.5 * abs(h) ** 3 * (4.0 * M3 @ share + abs(h) * (M4 @ share) @ fastest)
+        *_, M3, M4 = self.tensors.directional_bounds(self.q, reach, share, 4)
+        return 0.5 * abs(h) ** 3 * (4.0 * M3 @ share + abs(h) * M4 @ fastest)
 
     def newton(self, h: float, iterations: int = 40) -> tuple[Array, bool]:
         """(v, found): pure Newton from v0, no safeguards."""

@@ -22,7 +22,7 @@ from .equation import StepEquation
 Array = NDArray[np.float64]
 
 _ROUNDING = 1.0 + 1e-9  # everything is enlarged by this, far more than what rounding adds
-LONGEST, SHORTEST = 1e3, 1e-12  # s
+LONGEST, SHORTEST = 1e3, 1e-9  # s
 
 
 @dataclass

@@ -10,8 +10,10 @@ The same recursion bounds them: of a twist only the lengths (angular, linear) ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +79,16 @@ def mass_derivatives(C: Array, J: Array, G: Array, order: int) -> list[Array]:
     return result
 
 
+def directional_derivatives(C: Array, J: Array, G: Array, direction: Array, order: int) -> list[Array]:
+    """The same contracted with one direction (n,) in every derivative, [M, M1 d, M2 d d, ...], each (n, n), in O(n^2)."""
+    weight = np.triu(np.ones((J.shape[1],) * 2), 1) * direction  # [j, k] = d_k where screw k is beyond j
+    D = [J]
+    for more in range(order):
+        parts = [comb(more, i) * np.einsum("abc,bj,ck,jk->aj", C, D[i], D[more - i], weight) for i in range(more + 1)]
+        D.append(np.sum(parts, axis=0))
+    return [np.sum([comb(m, i) * D[i].T @ G @ D[m - i] for i in range(m + 1)], axis=0) for m in range(order + 1)]
+
+
 @lru_cache(maxsize=8)
 def _shares(indices: str) -> list[tuple[str, str]]:
     """All ways to share out derivatives between the two factors of a product."""
@@ -140,9 +152,22 @@ class MassTensors:
 
     def bounds(self, q: Array, radius: Array, order: int) -> list[Array]:
         """[M, M1, ...] of absolute bounds of every entry for all coordinates within `radius` (nv,) of q."""
+        total = self._zeros(order)
+        for body, lengths, G in self._lengths(q, radius):
+            self._add(total, body.path, mass_derivatives(LENGTH_BRACKET, lengths, G, order))
+        return total
+
+    def directional_bounds(self, q: Array, radius: Array, direction: Array, order: int) -> list[Array]:
+        """The same contracted with a direction (nv,) of numbers >= 0 in every derivative, each (nv, nv)."""
+        total = [np.zeros((self.nv, self.nv)) for _ in range(order + 1)]
+        for body, lengths, G in self._lengths(q, radius):
+            self._add(total, body.path, directional_derivatives(LENGTH_BRACKET, lengths, G, direction[body.path], order))
+        return total
+
+    def _lengths(self, q: Array, radius: Array) -> Iterator[tuple[_Body, Array, Array]]:
+        """Of every body the largest lengths (2, n) of the columns of its Jacobian in the box, and a metric that bounds its inertia."""
         extent = np.abs(q) + radius  # how far slides reach
         frames, bodies = self._frames(q)
-        total = self._zeros(order)
         for i, body in self.bodies.items():
             lengths = np.stack([self.angular[body.path], self._speeds(i, body, extent)])
             R, p = bodies[i]
@@ -151,12 +176,10 @@ class MassTensors:
             for c, j in enumerate(body.path):
                 w, v = frames[j][0] @ self.screws[j, :3], frames[j][0] @ self.screws[j, 3:]
                 here[c] = np.linalg.norm(v + np.cross(w, com - frames[j][1]))
-            change = np.einsum("bj,ck,jk->jk", lengths[1:], lengths[:1], np.triu(np.ones((len(here),) * 2), 1))
-            change += np.einsum("bj,ck,jk->jk", lengths[:1], lengths[1:], np.triu(np.ones((len(here),) * 2), 1))
+            # either the longest anywhere, or the length at q and how much it can change on the way
+            change = np.triu(np.outer(lengths[0], lengths[1]) + np.outer(lengths[1], lengths[0]), 1)
             lengths[1] = np.minimum(lengths[1], here + change @ radius[body.path])
-            G = np.diag([np.linalg.eigvalsh(body.inertia)[-1], body.mass])
-            self._add(total, body.path, mass_derivatives(LENGTH_BRACKET, lengths, G, order))
-        return total
+            yield body, lengths, np.diag([np.linalg.eigvalsh(body.inertia)[-1], body.mass])
 
     def _speeds(self, i: int, body: _Body, extent: Array) -> Array:
         """Longest velocity of the com of body i per unit rate of every screw on its path, whatever the other coordinates are."""
