@@ -23,7 +23,7 @@ class Trajectory:
 
     model: Model
     integrator: Integrator
-    dt: float  #: step, s
+    dt: float  #: step, s; of AdaptiveStep the longest one, with steps of dt / density
     t: Array  #: (T,) times, s
     q: Array  #: (T, nq) coordinates
     recorded: Array  #: (T, nv) what the integrator keeps beside q; see `Integrator.recording`
@@ -33,6 +33,19 @@ class Trajectory:
     message: str = "finished"  #: why it stopped
     extra: dict[str, Array] = field(default_factory=dict)  #: what else the integrator recorded, see `Integrator.extras`
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
+
+    @classmethod
+    def joined(cls, parts: list[Trajectory]) -> Trajectory:
+        """One run that was made in parts, each of them starting with the last node of the one before."""
+        first, last = parts[0], parts[-1]
+        return cls(
+            first.model, first.integrator, first.dt,
+            np.concatenate([first.t, *(p.t[1:] for p in parts[1:])]),
+            np.concatenate([first.q, *(p.q[1:] for p in parts[1:])]),
+            np.concatenate([first.recorded, *(p.recorded[1:] for p in parts[1:])]),
+            np.concatenate([p.iterations for p in parts]),
+            elapsed=sum(p.elapsed for p in parts), converged=last.converged, message=last.message,
+        )  # fmt: skip
 
     @cached_property
     def _evaluated(self) -> dynamics.Evaluation:
@@ -94,10 +107,11 @@ class Trajectory:
 
     def __str__(self) -> str:
         energy = self.energy
+        most = "" if self.integrator.uniform else " at most"
         rows = [
             ("model", f"{self.model.name}, {len(self.model.bodies)} moving bodies, {self.model.nv} degrees of freedom"),
             ("integrator", repr(self.integrator)),
-            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s"),
+            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s{most}"),
             ("result", self.message),
         ]
         if self.steps:

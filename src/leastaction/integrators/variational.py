@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import listed, number, whole_number
 from ..closing import check_start, reduce
 from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
-from ..kernels import evaluate, layout, svi_run
+from ..kernels import composition, evaluate, layout, svi_run
 from ..kernels import variational as kernels
 from ..lie.jit import Direct
 from ..lie.retractions import NAMES as RETRACTIONS
@@ -39,6 +40,7 @@ class Variational(Integrator):
 
     order = 2
     symplectic = True
+    self_adjoint = True
 
     def __init__(
         self,
@@ -69,6 +71,13 @@ class Variational(Integrator):
         if model.closures:
             self._check_constraints(model)
         return _SviStepper(self, model, state, dt) if self.residual == "svi" else _Stepper(self, model, state, dt)
+
+    @property
+    def has_composed_code(self) -> bool:
+        return self.residual == "drnea" and self.solver == "newton" and self.guess == "extrapolate"
+
+    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> _ComposedStepper:
+        return _ComposedStepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:
         kicked = self.quadrature == "trapezoid" and self.residual == "drnea"
@@ -157,6 +166,28 @@ class _Stepper:
             f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}) "
             f"after {self.integrator.max_evaluations} evaluations at most; try {', '.join(remedies)}"
         )
+
+
+class _ComposedStepper(_Stepper):
+    """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
+
+    def __init__(self, integrator: Variational, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
+        super().__init__(integrator, model, state, dt)
+        self._run = Direct(composition.run)
+        self.stages = composition.make_stages(gammas, len(model.bodies), model.nq, model.nv)
+        self.stages.d[:] = np.outer(gammas, dt * state.v)
+        self.stages.S1[:] = self.work.S1
+        self.memory = self.stages.memory[0]
+        self.memory[layout.TIME] = state.t
+
+    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
+        i = self.integrator
+        made, status = self._run(
+            self.model.tree, self.work, self.middle, self.stages, self.dt, steps, tau, i.tol, RETRACTIONS[i.retraction],
+            i.max_evaluations, stride, out_q, out_momentum, evaluations,
+        )  # fmt: skip
+        residual = float(self.memory[layout.LAST_RESIDUAL])
+        return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
 
 
 class _SviStepper(_Stepper):

@@ -43,9 +43,9 @@ def momentum_scale(m, w, mid, h):
     """What residuals are compared with: the largest momentum or impulse in the balance of the last residual."""
     top = largest(w.target)
     if mid is not None:  # also where forces cancel, as in a mechanism at rest: their rounding does not
-        top = max(top, h * largest(mid.size))
+        top = max(top, abs(h) * largest(mid.size))
     if m.custom.shape[0] > 0:
-        top = max(top, 0.5 * h * largest(w.load))
+        top = max(top, 0.5 * abs(h) * largest(w.load))
     return top
 
 
@@ -145,11 +145,17 @@ def begin(m, w, mid, h):
 @inlined
 def arrive(m, w, mid, h, t):
     """Move to the end of the step: new q, new node, target momentum of the next step (its half kick included)."""
+    arrive_with_kick(m, w, mid, h, h, t)
+
+
+@inlined
+def arrive_with_kick(m, w, mid, h, kick, t):
+    """The same where the next step has another length: kick is the mean of both."""
     advance_coordinates(m, w)
-    set_node(m, w, h, h if mid is None else 0.0, True, w.target)
+    set_node(m, w, h, kick if mid is None else 0.0, True, w.target)
     carry_residual(m, w)
     if mid is None:
-        kick_springs(m, w, h)
+        kick_springs(m, w, kick)
     else:
         for j in range(w.d.shape[0]):
             w.target[j] += h * mid.end[j]

@@ -120,7 +120,9 @@ def choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction):
         return OLD
     if memory[AGE] == 1.0:
         memory[RATE_AGED] *= 0.95
-    first_order = mid is None and memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= enough
+    # the exact one costs more than two corrections with the first-order one
+    rate = memory[RATE_FIRST] * memory[RATE_FIRST]
+    first_order = mid is None and memory[RATE] < ALWAYS_NEW and rate * norm <= enough
     if not first_order:
         memory[RATE_FIRST] *= 0.95
     memory[AGE] = 0.0
@@ -152,6 +154,22 @@ def back_to_last(w, con):
             con.lam[a] = con.lam_last[a]
 
 
+@inlined
+def solve_step(m, w, mid, con, memory, h, tol, retraction, max_evaluations):
+    """Solve from the guess in d, boldly first, and if that fails carefully from the last increment; (evaluations, residual)."""
+    count, norm = 0, 0.0
+    for attempt in range(2):
+        more = max_evaluations if attempt == 1 else min(max_evaluations, BOLD_EVALUATIONS)
+        more, norm = newton(m, w, mid, con, memory, h, memory[TIME], tol, retraction, more, attempt == 1)
+        count += more
+        if norm <= tol * memory[SCALE]:
+            break
+        memory[RATE] = ALWAYS_NEW
+        if attempt == 0:  # a misleading guess: try again from the last increment, carefully
+            back_to_last(w, con)
+    return count, norm
+
+
 @entry
 def run(
     m, w, mid, other, con, memory, h, steps, tau, tol, retraction, guess, max_evaluations, stride, out_q, out_target, out_error, evaluations
@@ -180,16 +198,7 @@ def run(
         if con is not None:
             guess_multipliers(con, memory, guess)
         if other is None:
-            count, norm = 0, 0.0
-            for attempt in range(2):
-                more = max_evaluations if attempt == 1 else min(max_evaluations, BOLD_EVALUATIONS)
-                more, norm = newton(m, w, mid, con, memory, h, memory[TIME], tol, retraction, more, attempt == 1)
-                count += more
-                if norm <= tol * memory[SCALE]:
-                    break
-                memory[RATE] = ALWAYS_NEW
-                if attempt == 0:  # a misleading guess: try again from the last increment, carefully
-                    back_to_last(w, con)
+            count, norm = solve_step(m, w, mid, con, memory, h, tol, retraction, max_evaluations)
         else:
             count, norm = find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluations)
         evaluations[step] = count
