@@ -34,8 +34,8 @@ def gap_of_a_loop(duration: float = 600.0, dt: float = 1e-2) -> None:
     tenth = len(run) // 10
     drift = run.energy[-tenth:].mean() - run.energy[:tenth].mean()
     print(
-        f"three-link loop, {duration:g} s: gap {max(gaps):.2g} m, constraints {run.constraint_error.max():.2g}, energy drift {drift:+.2g} J of a "
-        f"swing of {run.kinetic.max():.3g} J"
+        f"three-link loop, {duration:g} s: gap {max(gaps):.2g} m, constraints {run.constraint_error.max():.2g}, "
+        f"energy drift {drift:+.2g} J of a swing of {run.kinetic.max():.3g} J"
     )
 
 

@@ -77,6 +77,8 @@ from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, FIRST_ORDER, NOT_FI
 
 BOLD, CAREFUL, NATURAL = 0, 1, 2  # how Newton is kept from going astray, one after the other
 
+ENOUGH = 0.7  # of what is allowed: a factorisation that promises to get below it is used
+
 QUATERNION = 2  # number of the retraction beside those of lie/retractions.py
 
 
@@ -346,11 +348,11 @@ def relative_size(value, unit):
 @kernel
 def choose_factorisation(m, b, s, memory, h, norm, retraction):
     """Make a new factorisation if the one at hand will not do; returns OLD, FIRST_ORDER or EXACT.  As in kernels/variational.py."""
-    if memory[RATE] < ALWAYS_NEW and memory[RATE] * norm <= 0.3:
+    if memory[RATE] < ALWAYS_NEW and memory[RATE] * norm <= ENOUGH:
         return OLD
     if memory[AGE] == 1.0:
         memory[RATE_AGED] *= 0.95
-    first_order = memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= 0.3
+    first_order = memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= ENOUGH
     if not first_order:
         memory[RATE_FIRST] *= 0.95
     memory[AGE] = 0.0
