@@ -124,6 +124,7 @@ def draw(results: dict[str, dict[str, list[tuple[float, float, float]]]], path: 
             _, cpu, error = zip(*points, strict=True)
             panel.loglog(cpu, error, "k--x" if name == "MuJoCo RK4" else "-o", markersize=3, linewidth=1, label=name)
         panel.set(title=case, xlabel="CPU time, s", ylabel="error at the end")
+        panel.xaxis.set_minor_formatter(plt.NullFormatter())
     np.atleast_1d(axes)[0].legend(fontsize=7)
     figure.tight_layout()
     figure.savefig(path, dpi=80)

@@ -74,8 +74,8 @@ def draw(path: str, limits: tuple[float, float], bounds: dict[str, np.ndarray]) 
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
-    for dt in (0.01, 0.5 * limits[0], 1.1 * limits[1]):
-        run, finished = swing(dt, 5.0)
+    for dt in (0.02, 0.5 * limits[0], 1.2 * limits[1]):
+        run, finished = swing(dt)
         left.plot(run.t, run.q[:, 0], "-o", markersize=2, linewidth=0.8, label=f"h = {dt:.3g} s{'' if finished else ', fails'}")
     left.set(xlabel="t, s", ylabel="first angle, rad")
     left.legend(fontsize=8)

@@ -21,8 +21,8 @@ class Trapezoid(Integrator):
     """Trapezoidal rule of the action in joint coordinates: Ld = h/2 [L(q_k, v) + L(q_{k+1}, v)], v = (q_{k+1} - q_k) / h.
 
     Kobilarov's (21)-(25): order 2, symplectic, O(n) residuals.  Ball and free joints move by the Cayley map, as in FloatingBase.
-    It is the integrator whose solvability leastaction.solvability can certify.  Variational is faster, and keeps momentum exactly
-    whatever the joints; this one does so for a floating base.
+    It is the integrator whose solvability leastaction.solvability can certify.  Variational is faster and takes bodies instead of
+    joint coordinates as what moves steadily within a step.
 
     tol              largest residual relative to the largest momentum of the step
     max_evaluations  of the residual, those for the Jacobian not counted
