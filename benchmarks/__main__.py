@@ -1,10 +1,10 @@
-"""python -m benchmarks [speed | defaults | lee2016 | loops]: measure, print the tables and write them to docs/."""
+"""python -m benchmarks [speed | defaults | lee2016 | loops | si_guenter2010]: measure, print the tables and write them to docs/."""
 
 from __future__ import annotations
 
 import argparse
 
-from . import defaults, lee2016, loops, report, speed
+from . import defaults, lee2016, loops, report, si_guenter2010, speed
 from .cases import all_cases
 
 
@@ -17,6 +17,7 @@ PAGES = {  # what -> (file in docs/, function of (quick, passes) that measures a
     "defaults": ("defaults.md", defaults.page),
     "lee2016": ("lee2016.md", lee2016.page),
     "loops": ("loops.md", loops.page),
+    "si_guenter2010": ("si_guenter2010.md", si_guenter2010.page),
 }
 
 
