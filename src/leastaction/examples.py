@@ -22,6 +22,7 @@ from .frame_examples import (  # noqa: F401
     screw,
 )
 from .joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from .linkage_examples import closed_chain_device, radial_engine  # noqa: F401
 from .mechanism import Mechanism
 from .pose import Pose
 
@@ -163,7 +164,7 @@ def humanoid() -> Mechanism:
     return mech
 
 
-# ---------------------------------------------------------------------------------------- with loops: integrator=Maximal()
+# ---------------------------------------------------------------------------------------- with loops
 
 _IN_PLANE = ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 

@@ -252,6 +252,7 @@ class _Recording:
         return Trajectory(
             simulator.model, simulator.integrator, simulator.dt, times, self.q[: self.rows], self.recorded[: self.rows],
             self.evaluations[: self.done], elapsed=elapsed, extra={name: array[: self.rows] for name, array in self.extra.items()},
+            redundant=getattr(simulator._stepper, "dropped", ()),
         )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ class Trajectory:
     converged: bool = True  #: False if it stopped early
     message: str = "finished"  #: why it stopped
     extra: dict[str, Array] = field(default_factory=dict)  #: what else the integrator recorded, see `Integrator.extras`
+    redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
 
     @cached_property
     def _evaluated(self) -> dynamics.Evaluation:
@@ -106,5 +107,7 @@ class Trajectory:
         rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
         if "constraint_error" in self.extra:
             rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
+        if self.redundant:
+            rows.append(("redundant", "; ".join(self.redundant)))
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)

@@ -85,7 +85,9 @@ class _Stepper:
         self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
         if model.closures:
             check_start(model, state.q, state.v, state.t)
-            self.ties = tree.make_ties(model, reduce(model, state.q, state.t).closures)
+            reduction = reduce(model, state.q, state.t)
+            self.dropped = reduction.dropped  #: names of redundant constraint rows
+            self.ties = tree.make_ties(model, reduction.closures)
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.stage.q, self.stage.v
