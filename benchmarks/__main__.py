@@ -1,10 +1,10 @@
-"""python -m benchmarks [speed | defaults | lee2016]: measure, print the tables and write them to docs/."""
+"""python -m benchmarks [speed | defaults | lee2016 | si_guenter2010]: measure, print the tables and write them to docs/."""
 
 from __future__ import annotations
 
 import argparse
 
-from . import defaults, lee2016, report, speed
+from . import defaults, lee2016, report, si_guenter2010, speed
 from .cases import all_cases
 
 
@@ -16,6 +16,7 @@ PAGES = {  # what -> (file in docs/, function of (quick, passes) that measures a
     "speed": ("benchmarks.md", speed_page),
     "defaults": ("defaults.md", defaults.page),
     "lee2016": ("lee2016.md", lee2016.page),
+    "si_guenter2010": ("si_guenter2010.md", si_guenter2010.page),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +47,7 @@ class OwnAba:
 class Row:
     case: Case
     seconds: dict[str, float]  #: per call of every column
-    preparation: dict[str, float]  #: from the model to the first result: "forward", "step" (seconds; short if it was on disk)
+    preparation: dict[str, float]  #: "forward", "step": from the model to the first result, CPU seconds; short if found on disk
     confirmed: bool
 
     def ratio(self, numerator: str, denominator: str) -> float:
@@ -59,11 +58,12 @@ class Comparison:
     def __init__(self, case: Case, peers: bool = True):
         self.case, model = case, case.model
         own = model.specialise()
-        began = time.perf_counter()
-        la.dynamics.forward(own, case.q, case.v)
-        between = time.perf_counter()
-        la.simulate(own, dt=DT, steps=1, q=case.q, v=case.v, progress=False)
-        self.preparation = {"forward": between - began, "step": time.perf_counter() - between}
+        state = own.state(case.q, case.v)
+        began = clock()
+        la.dynamics.forward(own, state.q, state.v)
+        between = clock()
+        la.Simulator(own, state, dt=DT)
+        self.preparation = {"forward": between - began, "step": clock() - between}
         candidates = {
             ABA: ours.Kernel(model, DT, probe.ABA), OWN_ABA: OwnAba(own),
             STEP: ours.Step(model, DT), OWN_STEP: ours.Step(own, DT),

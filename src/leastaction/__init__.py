@@ -24,9 +24,11 @@ from .constraints import (
 )
 from .conversion import MaximalState, to_maximal, to_minimal
 from .crosscheck import Crosscheck, crosscheck
-from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
-from .forces import CustomForce, Damper, Spring, Wrench
+from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
+from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .frames import FrameTree
 from .integrators import RK4, RKMK4, Heun, Integrator, Maximal, Midpoint, SemiImplicitEuler, Variational
+from .io import load, save
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .linearization import Linearization, linearize
 from .mechanism import Mechanism
@@ -40,9 +42,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Cam", "Close", "Coincident", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce", "Cylindrical", "Damper", "Distance",
-    "Fixed", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Linearization", "Maximal", "MaximalState",
-    "Mechanism", "MechanismError", "Midpoint", "Model", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4",
-    "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State",
-    "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Universal", "Variational", "Wrench", "analysis", "constraints",
-    "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "plot", "simulate", "to_maximal", "to_minimal",
+    "Fixed", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring",
+    "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Midpoint", "Model", "NonlinearSpring", "Planar",
+    "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
+    "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory",
+    "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples",
+    "library", "linearize", "load", "plot", "save", "simulate", "to_maximal", "to_minimal",
 ]  # fmt: skip

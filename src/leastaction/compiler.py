@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,11 @@ from .joints.base import frame_with_z
 from .joints.dispatch import PARAMETERS
 from .kernels import layout as L
 from .mechanism import WORLD, Body, Frame, Mechanism
-from .model import Model
+from .model import Model, Part
 from .pose import Pose
+
+if TYPE_CHECKING:
+    from .symbolic.potential import PotentialExpression
 
 
 def compile_mechanism(mechanism: Mechanism) -> Model:
@@ -62,11 +65,13 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         wrench_on=np.array(builder.wrench_on, dtype=np.int64).reshape(-1, 2),
         wrench=np.array(builder.wrench).reshape(-1, L.WRENCH_COLUMNS),
         custom=np.array([f.address for f in builder.custom], dtype=np.int64),
+        **builder.potentials(),
     )  # fmt: skip
     frames = dict(place)
     model = Model(
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
         fixed_potential=fixed_potential, keep_alive=tuple(builder.custom), closures=_compile_constraints(mechanism, moving, row, place),
+        parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
     )  # fmt: skip
     _check_mass(model)
     return model
@@ -117,10 +122,14 @@ def _place_everything(mechanism: Mechanism, order: list[Body], row: dict[str, in
     kernel_frame: dict[int, Pose] = {}
 
     def locate(name: str) -> tuple[int, Pose]:
-        if name not in place:
-            frame = mechanism.frames[name]
-            i, pose = locate(frame.parent)
-            place[name] = (i, pose @ frame.placement)
+        path = []
+        while name not in place:  # no recursion: frames may be nested deeper than Python's stack
+            path.append(mechanism.frames[name])
+            name = path[-1].parent
+        for frame in reversed(path):
+            i, pose = place[frame.parent]
+            place[frame.name] = (i, pose @ frame.placement)
+            name = frame.name
         return place[name]
 
     for body in order:
@@ -134,6 +143,12 @@ def _place_everything(mechanism: Mechanism, order: list[Body], row: dict[str, in
     for name in mechanism.frames:
         locate(name)
     return place, kernel_frame
+
+
+def _part(thing: Body | Frame, place: dict[str, tuple[int, Pose]]) -> Part:
+    row, pose = place[thing.parent]
+    mass, com = (thing.mass, thing.com) if isinstance(thing, Body) else (0.0, np.zeros(3))
+    return Part(thing.name, thing.parent, (row, pose @ thing.placement), place[thing.name], mass, (com[0], com[1], com[2]))
 
 
 def _add_inertia(arrays: NDArray[np.float64], body: Body, pose: Pose) -> None:
@@ -244,6 +259,8 @@ class LoadBuilder:
         self.wrench_on: list[tuple[int, int]] = []
         self.wrench: list[NDArray[np.float64]] = []
         self.custom: list = []
+        self.pairs: list[tuple[int, int, NDArray[np.float64], PotentialExpression | None]] = []  # row a, row b, numbers, energy
+        self.energies: list[tuple[list[tuple[int, int]], PotentialExpression]] = []  # (entries of q and of v), energy
 
     def add_spring(self, joint_name: str, stiffness: ArrayLike, rest: ArrayLike | None) -> None:
         joint, qi, vi = self._find_joint(joint_name, "Spring")
@@ -288,6 +305,50 @@ class LoadBuilder:
             force, moment = pose.R @ force, pose.R @ moment
         self.wrench_on.append((i, int(L.BODY_FIXED if frame == "body" else L.WORLD_FIXED)))
         self.wrench.append(np.concatenate([force, moment, pose.p + pose.R @ point]))
+
+    def add_point_spring(
+        self, name: str, a: str, b: str, stiffness: float, length: float, energy: PotentialExpression | None = None
+    ) -> None:
+        """A spring between two places: linear, or with an energy of the distance."""
+        for place in (a, b):
+            if not isinstance(place, str) or place not in self._place:
+                raise MechanismError(f"{name}: {place!r} is neither a body nor a frame; give one of {listed(self._place)}")
+        (i, pose_a), (j, pose_b) = self._place[a], self._place[b]
+        if i == j:
+            raise MechanismError(f"{name}: {a!r} and {b!r} belong to the same body and never move apart; give places on two bodies")
+        self.pairs.append((i, j, np.array([*pose_a.p, *pose_b.p, stiffness, length]), energy))
+
+    def add_potential(self, name: str, joints: Sequence[str], energy: Callable[[int], PotentialExpression]) -> None:
+        """An energy of the coordinates of some joints; `energy` is called with their number."""
+        entries: list[tuple[int, int]] = []
+        for joint_name in joints:
+            joint, qi, vi = self._find_joint(joint_name, name.split(" ")[0])
+            if isinstance(joint, (Spherical, Free)):
+                raise MechanismError(
+                    f"{name}: joint {joint_name!r} is {joint!r}, whose quaternion is no set of coordinates an energy could depend on; "
+                    "use springs between points of its body"
+                )
+            _refuse_charts(joint, joint_name, name)
+            entries += [(qi + c, vi + c) for c in range(joint.nv)]
+        if len(set(entries)) < len(entries):
+            raise MechanismError(f"{name}: a joint is named twice; name each once")
+        self.energies.append((entries, energy(len(entries))))
+
+    def potentials(self) -> dict[str, NDArray]:
+        """The fields of `Tree` about springs between points and energies of coordinates."""
+        generated = [energy for *_, energy in self.pairs] + [energy for _, energy in self.energies]
+        values = [energy.values if energy else () for energy in generated]
+        parameters = np.zeros((len(generated), max([1, *map(len, values)])))
+        for row, given in zip(parameters, values, strict=True):
+            row[: len(given)] = given
+        first = np.cumsum([0, *(len(entries) for entries, _ in self.energies)])
+        return {
+            "pair_on": np.array([(i, j, e.address if e else 0) for i, j, _, e in self.pairs], dtype=np.int64).reshape(-1, 3),
+            "pair": np.array([given for _, _, given, _ in self.pairs]).reshape(-1, L.PAIR_COLUMNS),
+            "energy_on": np.array([*zip((e.address for _, e in self.energies), first, strict=False), (0, first[-1])], dtype=np.int64),
+            "energy_at": np.array([entry for entries, _ in self.energies for entry in entries], dtype=np.int64).reshape(-1, 2),
+            "energy_param": parameters,
+        }
 
     def add_custom(self, function) -> None:
         from .kernels.call import compile_force

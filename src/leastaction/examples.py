@@ -11,6 +11,16 @@ from numpy.typing import ArrayLike
 from . import library
 from .constraints import Close, Coincident, Rolling, Skate
 from .forces import Spring
+from .frame_examples import (  # noqa: F401
+    LISTING_1_START,
+    driven_pendulum,
+    hanging_scissor_lift,
+    hanging_scissor_start,
+    listing_1,
+    marionette,
+    planar_human,
+    screw,
+)
 from .joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .linkage_examples import closed_chain_device, radial_engine  # noqa: F401
 from .mechanism import Mechanism

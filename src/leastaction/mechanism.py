@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,6 +64,7 @@ class Mechanism:
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
         self.constraints: list[Constraint] = []
+        self._moved_by: dict[str, str] = {}  # joint name -> body name
 
     @property
     def gravity(self) -> NDArray[np.float64]:
@@ -100,9 +102,8 @@ class Mechanism:
         if placement is not None and not isinstance(placement, Pose):
             raise MechanismError(f"{where}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
         joint_name = name if joint_name is None else checked_name(joint_name, f"{where}: joint_name")
-        for other in self.bodies.values():
-            if other.joint_name == joint_name:
-                raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {other.name!r}")
+        if joint_name in self._moved_by:
+            raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {self._moved_by[joint_name]!r}")
         body = Body(
             name=name,
             parent=checked_name(parent, f"{where}: parent"),
@@ -114,6 +115,7 @@ class Mechanism:
             inertia=_inertia(inertia, where),
         )
         self.bodies[name] = body
+        self._moved_by[joint_name] = name
         return body
 
     def add_frame(self, name: str, parent: str = WORLD, placement: Pose | None = None) -> Frame:
@@ -149,6 +151,12 @@ class Mechanism:
         from .compiler import compile_mechanism
 
         return compile_mechanism(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the description to a file; the suffix says the format (.sexp)."""
+        from .io import save
+
+        save(self, path)
 
     def __repr__(self) -> str:
         dofs = sum(b.joint.nv for b in self.bodies.values())

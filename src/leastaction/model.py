@@ -13,7 +13,7 @@ from .checks import listed, numbers
 from .constraints.base import Closure
 from .errors import StateError
 from .joints import Revolute, SymbolicJoint
-from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
+from .kernels.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body
 from .pose import Pose
 
@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from .state import State
 
 Coordinates = ArrayLike | Mapping[str, ArrayLike] | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A body or frame as it was described, for pictures."""
+
+    name: str
+    parent: str
+    base: tuple[int, Pose]  #: kernel row of the parent, pose there with zero joint coordinates
+    place: tuple[int, Pose]  #: its own kernel row, pose there
+    mass: float = 0.0  #: kg
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: in its own frame, m
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +49,7 @@ class Model:
     fixed_potential: float  #: potential energy of bodies fixed to the world, J
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
+    parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
 
     @property
@@ -125,7 +138,8 @@ class Model:
         return replace(self, specialised=Specialised(self.tree, self.make_work()))
 
     def make_work(self) -> Work:
-        work = make_work(len(self.bodies), self.nq, self.nv)
+        most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
+        work = make_work(len(self.bodies), self.nq, self.nv, most)
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
             if isinstance(body.joint, Revolute):  # constant, so no kernel writes it
@@ -133,7 +147,8 @@ class Model:
         return work
 
     def make_middle(self) -> Middle:
-        return make_middle(len(self.bodies), self.nv, self.gravity)
+        rows = 3 * len(self.tree.pair_on) + len(self.tree.energy_at)
+        return make_middle(len(self.bodies), self.nq, self.nv, self.gravity, rows)
 
     def __repr__(self) -> str:
         specialised = ", specialised" if self.specialised else ""

@@ -240,12 +240,27 @@ def test_folding_finds_what_cancels():
 
 
 def test_generated_modules(tmp_path, monkeypatch):
-    """Same source, same module; without a place to keep it, it still works."""
-    monkeypatch.setattr(generated, "cache_directory", lambda: tmp_path / "kept")
-    one, again, other = (generated.generated_module(f"value = {x}\n", "test") for x in (1, 1, 2))
+    """Made from the same, the same module; its source is asked for once."""
+    monkeypatch.setattr(generated, "directory", lambda: tmp_path)
+    asked = []
+
+    def module(x):
+        def make():
+            asked.append(x)
+            return f"value = {x}\n"
+
+        return generated.generated_module("test", str(x), make)
+
+    one, again, other = module(1), module(1), module(2)
     assert one is again
     assert (one.value, other.value) == (1, 2)
-    assert len(list((tmp_path / "kept").glob("*.py"))) == 2
-    (tmp_path / "file").write_text("")
-    monkeypatch.setattr(generated, "cache_directory", lambda: tmp_path / "file")
-    assert generated.generated_module("value = 3\n", "test").value == 3
+    assert asked == [1, 2]
+    assert len(list(tmp_path.glob("*.py"))) == 2
+
+
+def test_generated_modules_find_a_place(tmp_path, monkeypatch):
+    find = generated.directory.__wrapped__
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert find() == tmp_path / "leastaction"
+    monkeypatch.setenv("LEASTACTION_CACHE", "0")
+    assert find().is_dir() and tmp_path not in find().parents

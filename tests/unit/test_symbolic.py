@@ -139,6 +139,14 @@ def test_generated_code_is_kept_on_disk_and_shared():
     assert Path(joint._description.module.__file__).read_text() == source
 
 
+@pytest.mark.parametrize("joint", symbolic_samples(), ids=lambda joint: joint.name)
+def test_compiled_code_equals_the_expression(joint):
+    q = joint.neutral() + 0.2
+    pose, columns = joint.compiled(q)
+    assert np.abs(pose - joint.reference_pose(q)).max() < 1e-14 * (1 + np.abs(pose).max())
+    assert np.abs(columns - joint.columns(q)).max() < 1e-13 * np.abs(columns).max()
+
+
 def test_parameters_differ_from_joint_to_joint():
     bowl = symbolic_samples()[1]
     mech = la.Mechanism()

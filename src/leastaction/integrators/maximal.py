@@ -44,6 +44,10 @@ class Maximal(Integrator):
         self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper:
+        if len(model.tree.pair_on) or len(model.tree.energy_at):
+            raise StateError(
+                f"Maximal does not know the LinearSpring, NonlinearSpring or UserPotential of {model.name!r}; use integrator=Variational()"
+            )
         return _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

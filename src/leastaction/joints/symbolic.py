@@ -6,6 +6,7 @@ A joint is its pose here; derivatives, compiled code and checks come from the ro
 from __future__ import annotations
 
 import copy
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import numbers
 from ..errors import MechanismError
+from ..symbolic.runtime import PLACE
 from .base import Joint
 
 MOST_COORDINATES = 6
@@ -129,6 +131,16 @@ class SymbolicJoint(Joint):
         """(nv, 6) body twists (angular, linear) per unit rate of each coordinate."""
         return self._description.columns(np.asarray(q, dtype=float), self.parameters(), chart)
 
+    def compiled(self, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Pose (4x4) and columns (nv, 6) at q (nq,) by the code that simulations run."""
+        result, still, columns = np.zeros(12), np.zeros(self.nv), np.zeros((self.nv, 6))
+        arrays = (np.array([*self.parameters(), 0.0]), np.array(q, dtype=float), still)
+        call = self._description.module.compiled.ctypes
+        call(PLACE, *map(_pointer, arrays), 0.0, _pointer(result), _pointer(columns))
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = result[:9].reshape(3, 3), result[9:]
+        return pose, columns
+
     def reference_pose(self, q: ArrayLike, chart: int = 0) -> NDArray:
         """4x4 poses at q (..., nv), real or complex, evaluated by SymPy and NumPy alone: what everything else is tested against."""
         return self._description.reference(np.asarray(q), self.parameters(), chart)
@@ -225,6 +237,10 @@ class SymbolicJoint(Joint):
             f"joint {self.name!r} is singular at its start {_at(self._start)}: {how} (singular values {values[0]:.2g} to "
             f"{values[-1]:.2g}); give another start=, or write the pose with independent coordinates"
         )
+
+
+def _pointer(array: NDArray[np.float64]):
+    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
 
 
 def _at(q: NDArray[np.float64]) -> str:

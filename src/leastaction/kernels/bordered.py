@@ -6,7 +6,7 @@ J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factor
 """
 
 from ..lie.jit import inlined, kernel
-from .midpoint import solve12
+from .mid_potentials import solve_middle
 from .tree_constraints import RANK, constrain_end, end_jacobian
 from .tree_newton import solve
 
@@ -19,7 +19,7 @@ def newton_direction(m, w, mid, h):
     if mid is None:
         solve(m, w)
     else:
-        solve12(m, w, mid, h)
+        solve_middle(m, w, mid, h)
 
 
 @inlined

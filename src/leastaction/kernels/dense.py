@@ -1,44 +1,39 @@
-"""LU factorisation with row pivoting of small dense matrices, and its use for many right-hand sides."""
+"""Small dense linear systems: LU with row pivoting, in place."""
 
 from ..lie.jit import kernel
 
 
 @kernel
-def factorise_dense(J, pivot):
-    """J <- L and U, row by row; a singular matrix leaves infinite or NaN entries."""
-    n = pivot.shape[0]
+def lu_factor(A, pivot, n):
+    """A[:n, :n] <- its LU factors."""
     for k in range(n):
         p = k
         for r in range(k + 1, n):
-            if abs(J[r, k]) > abs(J[p, k]):
+            if abs(A[r, k]) > abs(A[p, k]):
                 p = r
         pivot[k] = p
         if p != k:
             for c in range(n):
-                J[k, c], J[p, c] = J[p, c], J[k, c]
-        inverse = 1.0 / J[k, k]
+                A[k, c], A[p, c] = A[p, c], A[k, c]
         for r in range(k + 1, n):
-            f = J[r, k] * inverse
-            J[r, k] = f
+            A[r, k] /= A[k, k]
+            f = A[r, k]
             if f != 0.0:
                 for c in range(k + 1, n):
-                    J[r, c] -= f * J[k, c]
+                    A[r, c] -= f * A[k, c]
 
 
 @kernel
-def solve_dense(J, pivot, x):
-    """x <- J^-1 x."""
-    n = pivot.shape[0]
+def lu_solve(A, pivot, n, x):
+    """x <- solution, x the right-hand side on entry; A from `lu_factor`."""
     for k in range(n):
         p = pivot[k]
         x[k], x[p] = x[p], x[k]
     for k in range(n):
-        t = x[k]
-        for c in range(k):
-            t -= J[k, c] * x[c]
-        x[k] = t
+        for r in range(k + 1, n):
+            x[r] -= A[r, k] * x[k]
     for k in range(n - 1, -1, -1):
-        t = x[k]
+        s = x[k]
         for c in range(k + 1, n):
-            t -= J[k, c] * x[c]
-        x[k] = t / J[k, k]
+            s -= A[k, c] * x[c]
+        x[k] = s / A[k, k]

@@ -40,8 +40,12 @@ from .layout import (
     MASS,
     MOMENT,
     NV,
+    PAIR_A,
+    PAIR_B,
     PARENT,
     QI,
+    UQ,
+    UV,
     VI,
     W_FORCE,
     W_MOMENT,
@@ -51,6 +55,7 @@ from .layout import (
     R,
 )
 from .loads import gravity_wrench
+from .potentials import add_potentials, pair_energy, push
 from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_child
 
 
@@ -73,15 +78,19 @@ def mid_node(m, w, mid):
         a, l = gravity_wrench(m.body, i, g)
         store3(mid.wrench, i, 0, a)
         store3(mid.wrench, i, 3, l)
-    if m.wrench_on.shape[0] > 0:
+    if m.wrench_on.shape[0] > 0 or m.pair_on.shape[0] > 0:
         for i in range(1, n):
             p = link[i, PARENT]
-            rotate_world(mid.world, row, i, p)
+            place_in_world(mid.world, row, i, p)
         for e in range(m.wrench_on.shape[0]):
             i = m.wrench_on[e, 0]
             force, moment = wrench_in_body(m, mid.world, e, i)
             accumulate3(mid.wrench, i, 0, add(moment, cross(load3(m.wrench, e, W_POINT), force)))
             accumulate3(mid.wrench, i, 3, force)
+        for e in range(m.pair_on.shape[0]):
+            _, over, _, v = pair_energy(m, mid.world, e, w.x, w.jet)
+            push(mid.wrench, 0, mid.world, m.pair_on[e, 0], load3(m.pair, e, PAIR_A), v, -over)
+            push(mid.wrench, 0, mid.world, m.pair_on[e, 1], load3(m.pair, e, PAIR_B), v, over)
     for i in range(n - 1, 0, -1):
         a, l = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
@@ -90,6 +99,8 @@ def mid_node(m, w, mid):
             mid.size[j] = column_size(mid.S0, j, a, l)
         pass_to_parent(mid.wrench, i, link[i, PARENT], 0, load9(row, i, R), load3(row, i, P), a, l)
     subtract_springs(m, w, mid)
+    if m.energy_at.shape[0] > 0:
+        subtract_potentials(m, w, mid)
 
 
 @inlined
@@ -102,12 +113,11 @@ def column_size(S, j, a, l):
 
 
 @inlined
-def rotate_world(world, row, i, p):
-    """World rotation of body i from that of its parent."""
-    Q, rot = load9(world, p, 0), load9(row, i, R)
-    for c in range(3):
-        y = matvec(Q, (rot[c], rot[3 + c], rot[6 + c]))
-        world[i, c], world[i, 3 + c], world[i, 6 + c] = y[0], y[1], y[2]
+def place_in_world(world, row, i, p):
+    """World pose of body i from that of its parent."""
+    Q = load9(world, p, 0)
+    store9(world, i, 0, matmul(Q, load9(row, i, R)))
+    store3(world, i, 9, add(load3(world, p, 9), matvec(Q, load3(row, i, P))))
 
 
 @inlined
@@ -143,8 +153,26 @@ def subtract_springs(m, w, mid):
 
 
 @kernel
-def wrench_derivative(m, mid, i, H):
-    """H[:6, :6] = d wrench_i / d zeta_i: vectors fixed in space turn in body axes by dg = g x zeta."""
+def subtract_potentials(m, w, mid):
+    """User potentials at the coordinates half way; mid.q = these."""
+    for k in range(m.energy_at.shape[0]):
+        mid.q[m.energy_at[k, UQ]] = w.q[m.energy_at[k, UQ]] + 0.5 * w.d[m.energy_at[k, UV]]
+    g = w.load
+    for j in range(g.shape[0]):
+        g[j] = 0.0
+    add_potentials(m, w, mid.q, 1.0, g)
+    for j in range(g.shape[0]):
+        mid.size[j] += abs(g[j])
+        mid.start[j] -= 0.5 * g[j]
+        mid.end[j] -= 0.5 * g[j]
+
+
+@kernel
+def wrench_derivative(m, w, mid, i, H):
+    """H[:6, :6] = d wrench_i / d zeta_i: vectors fixed in space turn in body axes by dg = g x zeta.
+
+    Of a spring between points this is the part at constant force; the rest couples bodies, see kernels/mid_potentials.py.
+    """
     for a in range(6):
         for b in range(6):
             H[a, b] = 0.0
@@ -156,6 +184,18 @@ def wrench_derivative(m, mid, i, H):
             force, moment = wrench_in_body(m, mid.world, e, i)
             add_block(H, 0, matadd(hat_mat(load3(m.wrench, e, W_POINT), hat(force)), hat(moment)))
             add_block(H, 3, hat(force))
+    for e in range(m.pair_on.shape[0]):
+        if m.pair_on[e, 0] == i or m.pair_on[e, 1] == i:
+            _, over, _, v = pair_energy(m, mid.world, e, w.x, w.jet)
+            force = tmatvec(load9(mid.world, i, 0), v)
+            if m.pair_on[e, 0] == i:
+                turn = matscale(-over, hat(force))
+                add_block(H, 0, hat_mat(load3(m.pair, e, PAIR_A), turn))
+                add_block(H, 3, turn)
+            else:
+                turn = matscale(over, hat(force))
+                add_block(H, 0, hat_mat(load3(m.pair, e, PAIR_B), turn))
+                add_block(H, 3, turn)
 
 
 @inlined
@@ -182,7 +222,7 @@ def factorise12(m, w, mid, h):
                 c = 3 * a + b
                 A[i, a, b], A[i, a, 3 + b] = w.art[i, AA + c], w.art[i, AA + 9 + c]
                 A[i, 3 + a, b], A[i, 3 + a, 3 + b] = w.art[i, AA + 18 + c], w.art[i, AA + 27 + c]
-        wrench_derivative(m, mid, i, mid.H)
+        wrench_derivative(m, w, mid, i, mid.H)
         for a in range(6):
             for b in range(6):
                 A[i, 6 + a, 6 + b] = mid.H[a, b]

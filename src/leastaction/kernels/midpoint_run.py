@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..lie.jit import entry, kernel
 from .bordered import correct, impulse_size, products, set_scales, violation
 from .bordered import factorise_dense as factorise_small
-from .dense import factorise_dense, solve_dense
+from .dense import lu_factor, lu_solve
 from .drnea import set_node
 from .frame_derivatives import sum_curvatures, sum_gradients
 from .lagrangian import curvatures, gradients
@@ -105,7 +105,7 @@ def border(m, w, n, end, con, t):
     for a in range(con.J0.shape[0]):
         for j in range(con.J0.shape[1]):
             con.Y[a, j] = con.J0[a, j]
-        solve_dense(n.J, n.pivot, con.Y[a])
+        lu_solve(n.J, n.pivot, con.J0.shape[1], con.Y[a])
     products(con.J1, con.Y, con.S)
     con.rank[RANK] = factorise_small(con.S, con.swap)
 
@@ -142,14 +142,14 @@ def newton(m, f, s, tables, w, n, end, con, memory, alpha, h, tol, max_evaluatio
             fraction, taken_back, used = 1.0, False, OLD
             if memory[RATE] * norm > 0.3 * limit:
                 jacobian(m, f, s, tables, n, alpha, h, n.J)
-                factorise_dense(n.J, n.pivot)
+                lu_factor(n.J, n.pivot, nv)
                 if con is not None:
                     border(m, w, n, end, con, memory[TIME] + h)
                 memory[AGE] = 0.0
                 used = EXACT
             for j in range(nv):
                 w.z[j] = w.r[j]
-            solve_dense(n.J, n.pivot, w.z)
+            lu_solve(n.J, n.pivot, nv, w.z)
             if con is not None:
                 correct(w, con)
                 for a in range(con.lam.shape[0]):

@@ -7,6 +7,7 @@ from .drnea import carry_residual, residual, set_node
 from .layout import ALWAYS_NEW, HISTORY, KIND, NV, QI, RATE, VI
 from .loads import custom_forces, spring_gradient
 from .midpoint import mid_node
+from .potentials import add_potentials
 
 
 @inlined
@@ -126,6 +127,7 @@ def kick_springs(m, w, impulse):
         spring_gradient(m, w.q, w.d, 0.0, w.load)
         for j in range(w.d.shape[0]):
             w.target[j] -= impulse * w.load[j]
+    add_potentials(m, w, w.q, -impulse, w.target)
 
 
 @kernel

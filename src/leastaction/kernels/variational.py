@@ -10,7 +10,7 @@ from .bordered import border, constrained_residual, correct, impulse_size, set_s
 from .charts import switch_charts
 from .comparison import find_root
 from .layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, IG1, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, SCALE, STARTED, TIME
-from .midpoint import factorise12, solve12
+from .mid_potentials import factorise_middle, solve_middle
 from .step import arrive, begin, continue_polynomial, extrapolate, full_residual, give_up, largest, momentum_scale, start_step
 from .tree_constraints import constrain_node
 from .tree_newton import assemble, factorise, solve
@@ -65,7 +65,7 @@ def newton(m, w, mid, con, memory, h, t, tol, retraction, max_evaluations, caref
             if mid is None:
                 solve(m, w)
             else:
-                solve12(m, w, mid, h)
+                solve_middle(m, w, mid, h)
             if con is not None:
                 correct(w, con)
                 for a in range(con.lam.shape[0]):
@@ -128,7 +128,7 @@ def choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction):
     if mid is None:
         factorise(m, w)
     else:
-        factorise12(m, w, mid, h)
+        factorise_middle(m, w, mid, h)
     if con is not None:
         border(m, w, mid, con, h, t + h)
     return FIRST_ORDER if first_order else EXACT

@@ -8,8 +8,9 @@
 
 Everything is a float64 but for indices and arrays, so the source can be turned into LLVM instructions as it stands.  Numba would
 find the same types by looking up every single operation: thirty times as slow for the thousands of lines that are generated here.
-Allowed are assignments to names and array entries, + - * / and signs, numbers, calls of kernels, and entries of the tuples they
-return.  With compilation switched off the function is what it says.
+Allowed are assignments to names and entries of arrays and pointers, + - * / and signs, numbers, a choice `x if a < b else y` (both are
+computed), calls of kernels and of functions of `math`, and the tuples they return.  With compilation switched off the function is
+what it says.
 """
 
 import ast
@@ -56,8 +57,14 @@ class _Writer:
                 self._call(node.value)
             return  # else a docstring
         (target,) = node.targets
-        value = self.value(node.value)
-        if isinstance(target, ast.Name):
+        self._assign(target, self.value(node.value))
+
+    def _assign(self, target, value):
+        if isinstance(target, ast.Tuple):
+            kind, llvm = value
+            for k, part in enumerate(target.elts):
+                self._assign(part, (kind[k], self.builder.extract_value(llvm, k)))
+        elif isinstance(target, ast.Name):
             self.scope[target.id] = value
         else:
             self.builder.store(self._float(value), self._pointer(target))
@@ -75,6 +82,8 @@ class _Writer:
             return (kind, self.builder.neg(value)) if isinstance(kind, types.Integer) else (kind, self.builder.fneg(value))
         if isinstance(node, ast.Call):
             return self._call(node)
+        if isinstance(node, ast.IfExp):
+            return self._choice(node)
         if isinstance(node, ast.Tuple):
             parts = [self.value(e) for e in node.elts]
             kind = types.Tuple([t for t, _ in parts])
@@ -89,6 +98,12 @@ class _Writer:
         make = {ast.Add: b.fadd, ast.Sub: b.fsub, ast.Mult: b.fmul, ast.Div: b.fdiv}[operation]
         return types.float64, make(self._float(left), self._float(right))
 
+    def _choice(self, node):
+        left, right = self._float(self.value(node.test.left)), self._float(self.value(node.test.comparators[0]))
+        condition = self.builder.fcmp_ordered("<", left, right)
+        yes, no = self._float(self.value(node.body)), self._float(self.value(node.orelse))
+        return types.float64, self.builder.select(condition, yes, no)
+
     def _float(self, value):
         kind, llvm = value
         return llvm if kind == types.float64 else self.context.cast(self.builder, llvm, kind, types.float64)
@@ -97,13 +112,15 @@ class _Writer:
         """array[i, k], array[i] or tuple[k]."""
         if isinstance(node.value, ast.Name):
             kind = self.scope[node.value.id][0]
-            if isinstance(kind, types.Array):
+            if isinstance(kind, (types.Array, types.CPointer)):
                 return kind.dtype, self.builder.load(self._pointer(node))
         kind, llvm = self.value(node.value)
         return kind[node.slice.value], self.builder.extract_value(llvm, node.slice.value)
 
     def _pointer(self, node):
         kind, llvm = self.scope[node.value.id]
+        if isinstance(kind, types.CPointer):
+            return self.builder.gep(llvm, [self.value(node.slice)[1]])
         array = self.context.make_array(kind)(self.context, self.builder, llvm)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return cgutils.get_item_pointer(self.context, self.builder, kind, array, [self.value(i)[1] for i in indices], wraparound=False)

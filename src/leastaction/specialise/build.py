@@ -14,7 +14,7 @@ from .emit import unit_source
 from .memory import Bodies
 from .plan import Unit, operations, plan
 
-MOST_OPERATIONS = 40_000  # in the code of a program: what Numba and LLVM compile in well under a minute
+MOST_OPERATIONS = 20_000  # in the code of a program: what is compiled in well under a minute
 
 _HEADER = '''"""{what} of one mechanism, constants folded.  Generated; see docs/specialise.md.
 

@@ -155,7 +155,11 @@ class _Writer:
             elif isinstance(e, Store):
                 self.out.append(f"{_entry(e.place)} = {self._write(e.value)[0]}")
             else:
-                self.out.append(e.text.format(*(self._write(x)[0] for x in e.numbers)))
+                text = e.text.format(*(self._write(x)[0] for x in e.numbers))
+                if e.result is None:
+                    self.out.append(text)
+                else:
+                    self._name(e.result, text, "c")
         return self.out
 
     def _name(self, x: Term, expression: str, prefix: str = "t") -> tuple[str, int]:

@@ -61,6 +61,7 @@ class Call:
     text: str  #: with {0}, {1} for the numbers
     numbers: tuple
     writes: list[Place]
+    result: Term | None = None  #: what it returns
 
 
 @dataclass
@@ -179,8 +180,8 @@ class Recorder:
         # a computed constant such as the mass of all bodies beyond would be another one for every body: not a fact
         self.trace.results[place] = value if isinstance(value, float) and value in self.literals else UNKNOWN
 
-    def call(self, text: str, numbers: tuple, writes: list[tuple[Place, Cell]]) -> None:
-        self.trace.effects.append(Call(text, numbers, [place for place, _ in writes]))
+    def call(self, text: str, numbers: tuple, writes: list[tuple[Place, Cell]], result: Term | None = None) -> None:
+        self.trace.effects.append(Call(text, numbers, [place for place, _ in writes], result))
         for place, cell in writes:
             self._values.pop(cell, None)
             self._written_by_call.add(cell)

@@ -20,6 +20,11 @@ from ..lie import retraction_exp, trig
 from .memory import BUILT_IN, UNKNOWN, Bodies, Cell, Constants, Facts, Place, Recorder, Row, Trace, cell_of
 from .terms import Graph, Number, Term, TraceError
 
+# of joints/dispatch.py, with the sizes of the tuples they return (0: a number)
+_JOINT_FUNCTIONS: dict[str, tuple[int, ...]] = {
+    "pose": (9, 3), "place": (9, 3), "columns": (), "displacement": (0, 3, 3), "bias": (3, 3),
+}  # fmt: skip
+
 
 @dataclass
 class Sweep:
@@ -56,7 +61,7 @@ class Tracer:
             _python(retraction_exp.gamma2): self._pure(retraction_exp.gamma2, "gamma2"),
             _python(loads.add_wrenches): self._add_wrenches,
         }
-        for name, shape in (("pose", (9, 3)), ("displacement", (0, 3, 3)), ("bias", (3, 3)), ("columns", None)):
+        for name, shape in _JOINT_FUNCTIONS.items():
             function = getattr(dispatch, name)
             self._special[_python(function)] = self._joint_function(name, function, shape)
 
@@ -198,14 +203,14 @@ class Tracer:
             fraction = [f"{rest[0]!r}"] if rest else []
             arrays = [r.name for r in rest[1:]]
             text = f"dispatch.{name}({', '.join(['link[i, 1]', 'param', 'i', q.name, 'k', x.name, 'j', *fraction, *arrays])})"
-            if shape is None:
-                rows = [v + j for j in range(self.joint()[1])]
-                cells = [(_place(arrays[0], r, c), (arrays[0], int(r), c)) for r in rows for c in range(6)]
+            made = self.graph.fresh("call", text) if shape else None
+            freedoms = self.joint()[1]
+            if arrays:  # joint columns are written
+                cells = [(_place(arrays[0], v + j, c), (arrays[0], int(v) + j, c)) for j in range(freedoms) for c in range(6)]
                 assert self.recorder is not None
-                self.recorder.call(text, (), cells)
+                self.recorder.call(text, (), cells, made)
+            if made is None:
                 return None
-            made = self.graph.fresh("call", text)
-            self.joint()
 
             def item(index):
                 return self.graph.term("item", made, index)

@@ -21,6 +21,7 @@ _HEAD = '''"""Joint {name!r}, generated from its pose.
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
 from leastaction.lie.jit import kernel
+from leastaction.lie.straight import straight
 from leastaction.symbolic.runtime import (
     BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, compiled_joint, half_sincos, quaternion_of_difference, sign, sincos,
 )
@@ -115,7 +116,7 @@ def _chart_functions(suffix: str, chart: Chart, q: Symbols, parameters: Symbols)
     with_steps = at_q | {name: f"d[{j}]" for j, name in enumerate(increments)}
 
     def function(what: str, arguments: str, doc: str, block: Block, loads: Mapping[str, str], end: tuple[str, ...] = ()) -> str:
-        return "\n\n@kernel\n" + emit.function(what + suffix, arguments, doc, block, loads, end) + "\n"
+        return "\n\n@straight\n" + emit.function(what + suffix, arguments, doc, block, loads, end) + "\n"
 
     parts = [
         function("pose", "param, q, d, f, out", "Pose at q + f d.", pose.pose(), at_fraction),
