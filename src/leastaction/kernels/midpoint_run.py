@@ -55,7 +55,7 @@ def evaluate(m, f, s, tables, w, n, alpha, h, t):
         n.middle[j] = w.q[j] + alpha * w.d[j]
         n.velocity[j] = w.d[j] / h
     if tables is None:
-        gradients(m, f, s, n.middle, n.velocity)
+        gradients(m, f, s, w, n.middle, n.velocity)
     else:
         sum_gradients(f, tables, s, n.middle, n.velocity)
     if m.custom.shape[0] > 0:
@@ -67,11 +67,11 @@ def evaluate(m, f, s, tables, w, n, alpha, h, t):
 
 
 @kernel
-def jacobian(m, f, s, tables, n, alpha, h, J):
+def jacobian(m, f, s, tables, w, n, alpha, h, J):
     """J = dr/dd where `evaluate` was called last.  User forces are taken as constant."""
     nv = J.shape[0]
     if tables is None:
-        curvatures(m, f, s)
+        curvatures(m, f, s, w, n.middle)
     else:
         sum_curvatures(f, tables, s, n.middle, n.velocity)
     one, two = 1.0 - alpha, alpha * (1.0 - alpha) * h
@@ -141,7 +141,7 @@ def newton(m, f, s, tables, w, n, end, con, memory, alpha, h, tol, max_evaluatio
                 break
             fraction, taken_back, used = 1.0, False, OLD
             if memory[RATE] * norm > 0.3 * limit:
-                jacobian(m, f, s, tables, n, alpha, h, n.J)
+                jacobian(m, f, s, tables, w, n, alpha, h, n.J)
                 lu_factor(n.J, n.pivot, nv)
                 if con is not None:
                     border(m, w, n, end, con, memory[TIME] + h)
@@ -229,4 +229,4 @@ def run(
 def step_derivatives(m, f, s, w, n, alpha, h, t, J):
     """Everything at the step (w.q, w.d) with the momentum w.target: residual in w.r, forces in n.force, derivatives in s, J."""
     evaluate(m, f, s, None, w, n, alpha, h, t)
-    jacobian(m, f, s, None, n, alpha, h, J)
+    jacobian(m, f, s, None, w, n, alpha, h, J)
