@@ -95,13 +95,13 @@ def hold(m, w, end, con, t):
         end.q[j] = w.q[j] + w.d[j]
     set_node(m, end, 1.0, 0.0, False, end.load)
     place_anchors(m, end, con)
-    row_values(m, end, con, con.start, t, 0.0)
+    row_values(m, end, con, con.start, con.apart, t, 0.0)
 
 
 @kernel
 def border(m, w, n, end, con, t):
     """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, end.row, R, P, end.S0, t, con.J1)
+    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J1)
     for a in range(con.J0.shape[0]):
         for j in range(con.J0.shape[1]):
             con.Y[a, j] = con.J0[a, j]
@@ -215,7 +215,7 @@ def run(
         memory[TIME] += h
         memory[HISTORY] += 1.0
         if con is not None:
-            constraint_gradients(m, end, con, con.start, end.row, R, P, end.S0, memory[TIME], con.J0)
+            constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
         if (step + 1) % stride == 0:
             k = (step + 1) // stride - 1
             if con is not None:
