@@ -79,7 +79,16 @@ class Comparison:
 
 
 def all_cases() -> list[Case]:
-    return [chain(20, False), chain(50, False), chain(100, False), chain(20, True), chain(100, True), ball_chain(50), humanoid()]
+    chains = [chain(n, False) for n in (20, 50, 100)] + [chain(n, True) for n in (20, 100)]
+    return [*chains, ball_chain(50), humanoid(), random_tree(20)]
+
+
+def random_tree(n: int) -> Case:
+    """Hinges with axes, placements and inertias in which nothing is 0 or 1."""
+    mechanism = la.examples.random_tree(n, joints=(la.Revolute,))
+    model = mechanism.compile()
+    q, v = np.random.default_rng(0).normal(size=(2, model.nv))
+    return Case(f"random tree of {n} hinges", "random tree", n, mechanism, model, q, v)
 
 
 def run(cases: list[Case] | None = None, passes: int = 3, max_passes: int = 12) -> list[Row]:

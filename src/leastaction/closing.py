@@ -237,6 +237,22 @@ def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:
             raise StateError(f"the start violates {names[worst]}, which {what} {values[worst]:.3g}; make it consistent with {remedy}")
 
 
+def explain_dependent(model: Model, q: Array, t: float, limit: float = 1e-3) -> str:
+    """Which constraint rows have (nearly) become dependent at q, and what to do; empty if there are none."""
+    reduction = reduce(model, q, t)
+    rows = tree.evaluate(model, tree.make_ties(model, reduction.closures), q, t).J0
+    left, values, _ = np.linalg.svd(rows)
+    if len(rows) <= model.nv and values[-1] > limit * values[0]:
+        return ""
+    names = tree.row_names(reduction.closures)
+    share = np.abs(left[:, -1])
+    named = [names[k] for k in np.argsort(-share) if share[k] > 0.3 * share.max()]
+    return (
+        f"the constraints are nearly dependent in this configuration, where the mechanism can go on in more than one way (links in line?): "
+        f"{listed(named[:6])}; start so that it does not pass there, or try a smaller dt"
+    )
+
+
 def reduce(model: Model, q: Array, t: float = 0.0) -> Reduction:
     """Find rows that others imply, at q and at neighbouring configurations that satisfy the constraints, and leave them out.
 

@@ -220,10 +220,11 @@ def _odd_zigzag(n: int, span: float) -> list[float]:
     return [(-1) ** k * lean for k in range(2 * pairs)] + [lean, 0.0, -lean]
 
 
-def four_bar_chain(segments: int = 3, opening: float = 0.6, length: float = 0.5) -> Mechanism:
-    """Rhombi of four rods hanging on each other in the x-z plane, each closed by a pin; in zero position half open by `opening` (rad).
+def four_bar_chain(segments: int = 3, opening: float = 0.2, length: float = 2.0) -> Mechanism:
+    """Rhombi of four rods (1 kg/m) hanging on each other in the x-z plane, each closed by a pin; rods lean by `opening` (rad) at zero.
 
-    Every rhombus is singular when its rods overlap, which gravity makes them do again and again.
+    Every rhombus is singular when its rods overlap, which gravity makes them do again and again.  What hangs below pulls the upper
+    rods straight: long chains of short rods vibrate fast, about sqrt(12 g segments / length) rad/s, and need small steps.
     """
     mech = Mechanism(name=f"chain of {segments} four-bars")
     parent, at, before = "world", 0.0, 0.0

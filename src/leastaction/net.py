@@ -111,9 +111,15 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         body=_bodies(model, com), com=com, con=np.array(con, dtype=np.int64).reshape(-1, M.CON_COLUMNS),
         place=np.array(place).reshape(-1, M.PLACE_COLUMNS), row_kind=np.array(kinds, dtype=np.int64),
         row=np.array(rows, dtype=float).reshape(-1, M.ROW_COLUMNS), slot=_slots(tables, slots, n, graph), block=_blocks(tables, n),
-        damped=_damped(tables, graph), front=tables.front, index=tables.index, extend=tables.extend, extent=1.0,
+        damped=_damped(tables, graph), front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip
     return Network(model, net, graph, tables, closures)
+
+
+def _extent(place: Array) -> float:
+    """Largest distance of a joint from the centre of mass of one of its bodies."""
+    points = np.concatenate([place[:, M.A_P : M.A_P + 3], place[:, M.B_P : M.B_P + 3]])
+    return max(float(np.abs(points).max(initial=0.0)), 1e-6)
 
 
 def _add_gear(model: Model, closure: Closure, add, add_row) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _LEAST = 1e-4  # of the size of a mechanism: smallest displacement that constraint errors are compared with
+_ROUNDING = 4e-15  # of the size of a mechanism: constraint errors that cannot be made smaller
 
 
 def in_tree(closures: Iterable[Closure]) -> bool:
@@ -93,6 +94,11 @@ def least_momentum(model: Model, ties: Ties) -> float:
     """Smallest momentum (times a second) that residuals are compared with: that of a motion too small to be seen."""
     mass, size = float(model.tree.body[:, L.MASS].sum()), float(ties.least.max(initial=0.0)) / _LEAST
     return 1e-6 * mass * size * min(size, 1.0)
+
+
+def rounding(tol: float) -> float:
+    """Factor for Ties.least with which a tolerance asks no more of the constraints than rounding allows."""
+    return max(1.0, _ROUNDING / (_LEAST * tol))
 
 
 def values(model: Model, q: Coordinates, t: float = 0.0) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..checks import listed, number, whole_number
-from ..closing import check_start, reduce
+from ..closing import check_start, explain_dependent, reduce
 from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
@@ -117,6 +117,7 @@ class _Stepper:
         self.dropped = reduction.dropped
         self.ties = tree.make_ties(self.model, reduction.closures)
         self.ties.momentum[0] = tree.least_momentum(self.model, self.ties) / self.dt
+        self.ties.least[:] *= tree.rounding(self.integrator.tol)
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target
@@ -137,6 +138,8 @@ class _Stepper:
         singular = explain_singular(self.model, self.work.q, limit=100.0)
         if singular:
             return singular
+        if self.ties is not None and (dependent := explain_dependent(self.model, self.work.q, self.memory[layout.TIME])):
+            return dependent
         remedies = ["a smaller dt"]
         if self.integrator.solver != "newton":
             remedies.append('solver="newton"')

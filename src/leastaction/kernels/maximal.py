@@ -75,6 +75,10 @@ from .memory import get, put
 from .tree_newton import first_order_stiffness
 from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, FIRST_ORDER, NOT_FINITE, OLD, STALLED, grow_old, learn
 
+BOLD, CAREFUL, NATURAL = 0, 1, 2  # how Newton is kept from going astray, one after the other
+
+ENOUGH = 0.7  # of what is allowed: a factorisation that promises to get below it is used
+
 QUATERNION = 2  # number of the retraction beside those of lie/retractions.py
 
 
@@ -277,15 +281,18 @@ def set_correction(s):
 
 
 @inlined
-def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, careful):
+def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, attempt):
     """Solve the step; returns (evaluations, residual in units of what is allowed).
 
     Momenta are compared with those of all bodies together, constraints with the largest displacement of the step.  Which
-    factorisation is used, and when a correction is taken back or halved: see `newton` in kernels/variational.py.
+    factorisation is used, and when its correction is taken back: see `newton` in kernels/variational.py.  A correction by the exact
+    matrix may let the residual grow tenfold (attempt BOLD), is halved until the residual shrinks (CAREFUL), or until the next
+    correction by the same matrix would be smaller (NATURAL, Deuflhard's monotonicity test: near singular positions, where rods
+    overlap, the residual says little about how far the solution is).
     """
     first, last = 6 * (s.node.shape[0] - 1), s.d.shape[0]
     evaluations = 0
-    norm, momentum, length = 0.0, 1.0, 1.0
+    norm, momentum, length, correction = 0.0, 1.0, 1.0, 0.0
     fraction = 1.0
     used, taken_back = OLD, True
     while True:
@@ -293,11 +300,17 @@ def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, careful):
         evaluations += 1
         if evaluations == 1:
             memory[SCALE] = momentum_scale(m, s)
-            momentum, length = tol * memory[SCALE], tol * length_scale(s, tol)
+            momentum, length = tol * memory[SCALE], tol * length_scale(b, s, tol)
             grow_old(memory)
         new = max(relative_size(largest_between(s.r, 0, first), momentum), relative_size(largest_between(s.r, first, last), length))
-        allowed = 10.0 if used == EXACT and not careful else 1.0 - 0.25 * fraction
-        if taken_back or new <= 1.0 or new < allowed * norm:
+        if used != EXACT or taken_back:
+            shrinks = new < 0.75 * norm
+        elif attempt == NATURAL:
+            solve(b, s)
+            shrinks = new < 1e300 and largest_between(s.z, 0, first) < (1.0 - 0.25 * fraction) * correction
+        else:
+            shrinks = new < (10.0 if attempt == BOLD else 1.0 - 0.25 * fraction) * norm
+        if taken_back or new <= 1.0 or shrinks:
             if not taken_back:
                 learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW)
             norm = new
@@ -306,12 +319,13 @@ def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, careful):
             fraction, taken_back = 1.0, False
             used = choose_factorisation(m, b, s, memory, h, norm, retraction)
             solve(b, s)
+            correction = largest_between(s.z, 0, first)
             set_correction(s)
             for j in range(last):
                 s.d_old[j] = s.d[j]
         elif used == EXACT:
             fraction *= 0.5
-            if fraction < 1e-4 or not careful:
+            if fraction < 1e-4 or attempt == BOLD:
                 norm = new
                 break
         else:
@@ -334,11 +348,11 @@ def relative_size(value, unit):
 @kernel
 def choose_factorisation(m, b, s, memory, h, norm, retraction):
     """Make a new factorisation if the one at hand will not do; returns OLD, FIRST_ORDER or EXACT.  As in kernels/variational.py."""
-    if memory[RATE] * norm <= 0.3:
+    if memory[RATE] < ALWAYS_NEW and memory[RATE] * norm <= ENOUGH:
         return OLD
     if memory[AGE] == 1.0:
         memory[RATE_AGED] *= 0.95
-    first_order = memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= 0.3
+    first_order = memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= ENOUGH
     if not first_order:
         memory[RATE_FIRST] *= 0.95
     memory[AGE] = 0.0
@@ -361,16 +375,13 @@ def momentum_scale(m, s):
 
 
 @inlined
-def length_scale(s, tol):
+def length_scale(b, s, tol):
     """What constraint errors are compared with: displacements, but not below what joints are rounded to."""
-    move, size = 0.0, 1e-6
+    move = 0.0
     for i in range(1, s.node.shape[0]):
         for a in range(6):
             move = max(move, abs(s.d[6 * (i - 1) + a]))
-    for c in range(s.apart.shape[0]):
-        for a in range(3):
-            size = max(size, abs(s.apart[c, a]))
-    return max(move, 1e-4 * size, 4e-15 * size / tol)
+    return max(move, 1e-4 * b.extent, 4e-15 * b.extent / tol)
 
 
 # --------------------------------------------------------------------------------------------- time loop
@@ -500,16 +511,15 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
         extrapolate(s, int(memory[HISTORY]), 0, first)
         extrapolate(s, int(memory[HISTORY]), first, unknowns)
         count, norm = 0, 0.0
-        for attempt in range(2):
-            more = max_evaluations if attempt == 1 else min(max_evaluations, BOLD_EVALUATIONS)
-            more, norm = newton(m, b, s, memory, h, memory[TIME], tol, retraction, more, attempt == 1)
+        for attempt in (BOLD, CAREFUL, NATURAL):
+            more = min(max_evaluations, BOLD_EVALUATIONS) if attempt == BOLD else max_evaluations
+            more, norm = newton(m, b, s, memory, h, memory[TIME], tol, retraction, more, attempt)
             count += more
             if norm <= 1.0:
                 break
             memory[RATE] = ALWAYS_NEW
-            if attempt == 0:  # a misleading guess: try again from the last increment, carefully
-                for j in range(unknowns):
-                    s.d[j] = s.d_last[j]
+            for j in range(unknowns):  # perhaps a misleading guess: try again from the last increment, more carefully
+                s.d[j] = s.d_last[j]
         evaluations[step] = count
         memory[LAST_RESIDUAL] = norm * tol * memory[SCALE]
         if not (norm <= 1.0):

@@ -7,7 +7,7 @@ from .evaluate import place
 from .fronts import factorise, solve
 from .layout import KIND, NV, PARENT, QI, VI
 from .loads import world_poses
-from .maximal import assemble, evaluate, place_end
+from .maximal import assemble, evaluate, place_end, set_correction
 from .maximal_joints import add_joint_forces, coordinates, dual_column, joint_columns, joint_momenta, matrix_to_quaternion
 from .maximal_layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
 from .maximal_rows import force_directions, measure, relative, values
@@ -158,3 +158,11 @@ def solve_entry(b, s):
 def momenta_entry(m, b, s, out):
     """Joint momenta of the present node, kicks included."""
     joint_momenta(m, b, s, s.q, s.target, out)
+
+
+@entry
+def correct_entry(s):
+    """Apply the full correction Flow.z to the unknowns; what it changed is in Flow.step."""
+    set_correction(s)
+    for j in range(s.d.shape[0]):
+        s.d[j] -= s.step[j]

@@ -65,7 +65,7 @@ class Net(NamedTuple):
     front: NDArray[np.int64]  # (nf, FRONT_COLUMNS) in the order of elimination
     index: NDArray[np.int64]  # unknowns of each front: pivots, then what they are coupled to
     extend: NDArray[np.int64]  # for each of the latter its place in the parent front (same offsets as index)
-    extent: float  # size of the mechanism, m: what positions are rounded against
+    extent: float  # m, largest distance of a joint from the centre of mass of its bodies
 
 
 class Flow(NamedTuple):

@@ -12,7 +12,8 @@ import math
 
 from ..lie.algebra import add, axpy, cross, dot, load3, load9, matvec, scale, sub, tmatvec
 from ..lie.jit import inlined, kernel
-from .maximal_layout import B_P, BODY_B, D_R, FIRST_ROW, FIRST_SLOT, POSE_R, POSE_X, ROW_U, ROW_VALUE, ROW_W
+from ..lie.retraction_exp import gammas, half_angle_ratio
+from .maximal_layout import B_P, BODY_B, D_R, D_U, D_W, FIRST_ROW, FIRST_SLOT, POSE_R, POSE_X, ROW_U, ROW_VALUE, ROW_W
 
 
 @inlined
@@ -72,9 +73,10 @@ def rolling_data(b, c):
 
 
 @inlined
-def world_turn(s, i):
-    """Cayley vector of the step's rotation, world axes."""
-    return matvec(load9(s.node, i, POSE_R), (s.d[6 * i - 6], s.d[6 * i - 5], s.d[6 * i - 4]))
+def rotation_vector(s, i):
+    """Angle times axis of the step's rotation, body axes (the same at start and end)."""
+    u = load3(s.disp, i, D_U)
+    return scale(half_angle_ratio(s.disp[i, D_W], u), u)
 
 
 @kernel
@@ -89,7 +91,7 @@ def rolling_values(b, s, c, out, at):
     out[at] = dot(normal, centre1) - radius * cosine - height
     both = add(matvec(R0, axis), a1)
     contact, _, _ = to_contact(normal, scale(1.0 / math.sqrt(dot(both, both)), both))
-    slip = axpy(radius, cross(world_turn(s, i), contact), sub(centre1, centre0))
+    slip = axpy(radius, cross(matvec(R0, rotation_vector(s, i)), contact), sub(centre1, centre0))
     out[at + 1] = dot(load3(b.row, j + 1, ROW_U), slip)
     out[at + 2] = dot(load3(b.row, j + 2, ROW_U), slip)
 
@@ -109,17 +111,17 @@ def rolling_gradient(b, s, c, G):
     size = math.sqrt(dot(both, both))
     mean = scale(1.0 / size, both)
     contact, lean, cosine = to_contact(normal, mean)
-    turn = world_turn(s, i)
-    d = (s.d[6 * i - 6], s.d[6 * i - 5], s.d[6 * i - 4])
+    phi = rotation_vector(s, i)
+    gam, _ = gammas(dot(phi, phi))
+    turn = matvec(R0, phi)
     for l in range(3):
         e = (1.0 if l == 0 else 0.0, 1.0 if l == 1 else 0.0, 1.0 if l == 2 else 0.0)
         d_both = matvec(R1, cross(e, axis))
         d_mean = scale(1.0 / size, axpy(-dot(mean, d_both), mean, d_both))
         d_lean = dot(normal, d_mean)
         d_contact = add(scale(1.0 / cosine, axpy(d_lean, mean, scale(lean, d_mean))), scale(lean * d_lean / (cosine * cosine), contact))
-        y = cross(d, e)
-        w = 0.25 * dot(d, e)
-        d_turn = matvec(R0, (e[0] + 0.5 * y[0] + w * d[0], e[1] + 0.5 * y[1] + w * d[1], e[2] + 0.5 * y[2] + w * d[2]))
+        y = cross(phi, e)
+        d_turn = matvec(R0, axpy(gam, cross(phi, y), axpy(0.5, y, e)))
         change = add(matvec(R1, cross(e, p)), scale(radius, add(cross(d_turn, contact), cross(turn, d_contact))))
         straight = matvec(R1, e)
         for k in range(1, 3):
