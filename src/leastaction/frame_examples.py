@@ -7,7 +7,8 @@ from math import cos
 
 import numpy as np
 
-from .constraints import Coincident, Distance, Gear
+from .constraints import Cam, Coincident, Distance, Gear
+from .errors import MechanismError
 from .forces import CustomForce, Damper
 from .frames import FrameNode, FrameTree
 from .io import load
@@ -27,14 +28,24 @@ def listing_1() -> Mechanism:
 
 
 def hanging_scissor_lift(
-    segments: int = 5, length: float = 1.0, link_mass: float = 1.0, slider_mass: float = 1.0, inertia: float = 0.0
+    segments: int = 5,
+    length: float = 1.0,
+    link_mass: float = 1.0,
+    slider_mass: float = 1.0,
+    inertia: float = 0.0,
+    closing: str = "points",
 ) -> Mechanism:
     """A hanging scissor lift: 2 links per segment, one degree of freedom; the upper right joint slides along x.
 
-    Coordinates: the slider, the links a1, a2, ... from the fixed joint and b1, b2, ... from the slider; the midpoints of both links of
-    a segment coincide.  `inertia` (kg m^2) of a link about its midpoint, its mass is there.  Start it at `hanging_scissor_start`;
-    leastaction.reference.scissor has the exact motion.
+    Coordinates: the slider, the links a1, a2, ... from the fixed joint and b1, b2, ... from the slider.  `inertia` (kg m^2) of a link
+    about its midpoint, its mass is there.  Start it at `hanging_scissor_start`; leastaction.reference.scissor has the exact motion.
+
+    closing="points" (Johnson and Murphey): the midpoints of both links of a segment coincide.  When all links are vertical these
+    constraints lose rank: the lift could go on as a bundle of links that swings to and fro, and a step that ends too close to there (about
+    1e-3 rad at 10 ms) goes astray.  closing="coordinates": the same motion by as many relations between coordinates, regular everywhere.
     """
+    if closing not in ("points", "coordinates"):
+        raise MechanismError(f"closing = {closing!r}; it is 'points' or 'coordinates'")
     tree = FrameTree(name=f"scissor lift, {segments} segment{'s' * (segments > 1)}")
     moments = (inertia / 2, inertia, inertia / 2)  # only the middle one moves
     slider = tree.tx("slider", mass=slider_mass)
@@ -45,7 +56,13 @@ def hanging_scissor_lift(
             link = ends[side].ry(f"{side}{n}")
             link.tx(along / 2, name=f"middle {side}{n}", mass=link_mass, inertia=moments)
             ends[side] = link.tx(along, name=f"end {side}{n}")
-        tree.add_constraint(Coincident(f"middle a{n}", f"middle b{n}", directions=[(1, 0, 0), (0, 0, 1)]))
+        if closing == "points":
+            tree.add_constraint(Coincident(f"middle a{n}", f"middle b{n}", directions=[(1, 0, 0), (0, 0, 1)]))
+    if closing == "coordinates":
+        tree.add_constraint(Cam("slider", "a1", lambda x, sp: length * sp.cos(x)))
+        for joint, angle in hanging_scissor_start(segments, angle=1.0).items():
+            if joint not in ("slider", "a1"):
+                tree.add_constraint(Gear(joint, "a1", angle))
     return tree.mechanism
 
 

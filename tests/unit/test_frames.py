@@ -82,6 +82,16 @@ def test_scissor_lift_follows_the_exact_motion(integrator):
     assert run.constraint_error.max() < 1e-10
 
 
+def test_scissor_lift_closed_by_coordinates_swings_through_the_vertical_for_long():
+    start = la.examples.hanging_scissor_start(5)
+    run = la.simulate(la.examples.hanging_scissor_lift(5, closing="coordinates").compile(), dt=0.01, duration=100.0, q=start)
+    same = la.simulate(la.examples.hanging_scissor_lift(5).compile(), dt=0.01, duration=5.0, q=start)
+    assert np.abs(run.q[:501] - same.q).max() < 1e-6  # the same discrete motion, however the loops are closed
+    assert abs(la.analysis.drift(run)) < 1e-2 * np.ptp(run.kinetic)
+    assert run.constraint_error.max() < 1e-10
+    assert abs(run["a1"][-300:].min() - 0.6) < 0.02
+
+
 # ---------------------------------------------------------------------------------------------------- other examples
 
 
