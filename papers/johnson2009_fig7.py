@@ -48,7 +48,8 @@ def main() -> None:
         slow, cached, fast = (times[name][k] for name in EVALUATIONS)
         print(f"{n:>5}{slow:>16.4g}{cached:>16.4g}{fast:>16.4g}{slow / cached:>17.1f}x{slow / fast:>15.1f}x")
     large = slice(3, None)
-    print("growth with the number of links, from 12 on: " + ", ".join(f"{n} {growth(sizes[large], times[n][large]):.1f}" for n in EVALUATIONS))
+    exponents = [f"{name} {growth(sizes[large], times[name][large]):.1f}" for name in EVALUATIONS]
+    print(f"growth with the number of links, from 12 on: {', '.join(exponents)}")
 
 
 if __name__ == "__main__":

@@ -20,10 +20,11 @@ from .discrete import increment
 from .integrators import Midpoint, Variational
 from .joints import Free, Spherical
 from .kernels import discrete as discrete_kernels
-from .kernels import lagrangian, midpoint_run
+from .kernels import lagrangian_layout, midpoint_run
 from .kernels import layout as L
 from .kernels import linearization as kernels
 from .kernels.evaluate import place_entry
+from .kernels.evaluate import world as world_entry
 from .kernels.maximal_evaluate import advance
 from .lie.retractions import NAMES as RETRACTIONS
 from .model import Model
@@ -53,7 +54,7 @@ class StepDerivatives:
 def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array, dt: float, tau: Array, t: float) -> StepDerivatives:
     """Of `Midpoint`: d = q1 - q0."""
     frames = make_frames(model)
-    lag, newton = lagrangian.make_lagrangian(model.tree, frames), midpoint_run.make_newton(model.nv)
+    lag, newton = lagrangian_layout.make_lagrangian(model.tree, frames), midpoint_run.make_newton(model.nv)
     work = model.make_work()
     work.q[:], work.d[:] = q0, d
     a = integrator.alpha
@@ -129,6 +130,7 @@ def _kinetic(integrator: Variational, model: Model, q0: Array, d: Array, dt: flo
     free = tree._replace(
         gravity=np.zeros(3), has_springs=0, has_dampers=0, stiffness=0.0 * tree.stiffness, damping=0.0 * tree.damping,
         wrench_on=tree.wrench_on[:0], wrench=tree.wrench[:0], custom=tree.custom[:0],
+        pair_on=tree.pair_on[:0], pair=tree.pair[:0], energy_on=0 * tree.energy_on[:1], energy_at=tree.energy_at[:0],
     )  # fmt: skip
     retraction = RETRACTIONS[integrator.retraction]
     work = model.make_work()
@@ -239,10 +241,11 @@ def _spatial_inertia(body: Array) -> Array:
 
 
 def _node_forces(model: Model, q: Array) -> tuple[Array, Array]:
-    """Joint forces (nv,) of gravity, wrenches and springs at q, and their derivative (nv, nv)."""
+    """Joint forces (nv,) of gravity, wrenches, springs and potentials at q, and their derivative (nv, nv)."""
     tree, work = model.tree, model.make_work()
     force = np.zeros(model.nv)
     place_entry(tree, work, q, force)
+    world_entry(tree, work, q)
     n = len(model.bodies)
     poses = [(work.row[i, L.R : L.R + 9].reshape(3, 3), work.row[i, L.P : L.P + 3]) for i in range(n + 1)]
     J = _jacobians(model, poses, work.S0)
@@ -261,10 +264,28 @@ def _node_forces(model: Model, q: Array) -> tuple[Array, Array]:
         _act(wrenches[i], turned[i], point, push, fixed)
         wrenches[i, :3] += moment
         turned[i, :3] += _hat(moment) if fixed else 0.0
+    stretched = [_stretch(model, work, e, turns, J, wrenches, turned) for e in range(len(tree.pair_on))]
     _, derivative = _project(model, q, poses, work.S0, J, wrenches)
     for i in range(1, n + 1):
         derivative += J[i].T @ turned[i] @ J[i][:3]
+    for stiffness in stretched:
+        derivative -= stiffness
+    kernels.subtract_potential_curvatures(tree, work, q, derivative)
     return force, derivative - _spring_stiffness(model, q)
+
+
+def _stretch(model: Model, work: L.Work, e: int, turns: list[Array], J: Array, wrenches: Array, turned: Array) -> Array:
+    """Add the wrenches of spring e between points, forces fixed in the world; returns the stiffness (nv, nv) from their change."""
+    tree, out, moves = model.tree, np.zeros(5), np.zeros((3, model.nv))
+    kernels.pair_stiffness(tree, work, e, out)
+    over, curvature, r = out[0], out[1], out[2:]
+    for side, (column, sign) in enumerate(((L.PAIR_A, 1.0), (L.PAIR_B, -1.0))):
+        i, point = int(tree.pair_on[e, side]), tree.pair[e, column : column + 3]
+        if i > 0:
+            _act(wrenches[i], turned[i], point, turns[i].T @ (-sign * over * r), fixed=True)
+            moves += sign * turns[i] @ (J[i][3:] - _hat(point) @ J[i][:3])
+    along = (curvature - over) / float(r @ r) if r.any() else 0.0
+    return moves.T @ (over * np.eye(3) + along * np.outer(r, r)) @ moves
 
 
 def _act(wrench: Array, turned: Array, point: Array, push: Array, fixed: bool) -> None:

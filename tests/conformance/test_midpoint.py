@@ -8,6 +8,7 @@ from leastaction.kernels import frame_derivatives as paper
 from leastaction.kernels import lagrangian as composite
 from leastaction.kernels import layout as L
 from leastaction.kernels import svi
+from leastaction.kernels.lagrangian_layout import make_lagrangian
 from leastaction.svi import make_frames
 
 PLAIN = (la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la.Planar)
@@ -117,7 +118,7 @@ def test_equations_2_to_10_of_every_frame(seed):
     model, q, v = sprung_tree(seed, bodies=3)
     matrices = Matrices(model)
     tables = paper.make_tables(matrices.frames, True)
-    paper.evaluate(matrices.frames, tables, composite.make_lagrangian(model.tree, matrices.frames), q, v)
+    paper.evaluate(matrices.frames, tables, make_lagrangian(model.tree, matrices.frames), q, v)
     poses, twists = lambda x: as_pose(np.array(matrices.poses(x))), lambda x, y: as_twist(np.array(matrices.velocities(x, y)))
     q, v = q.astype(LONG), v.astype(LONG)
     frames_first = lambda a: np.moveaxis(a, -2, 0)
@@ -150,9 +151,9 @@ def evaluations(model, q, v):
     """The derivatives of the Lagrangian by composites, and by the recursions of the paper with and without caching."""
     frames = make_frames(model)
     for cached in (None, True, False):
-        lag = composite.make_lagrangian(model.tree, frames)
+        lag = make_lagrangian(model.tree, frames)
         if cached is None:
-            composite.evaluate(model.tree, frames, lag, q, v)
+            composite.evaluate(model.tree, frames, lag, model.make_work(), q, v)
         else:
             paper.evaluate(frames, paper.make_tables(frames, cached), lag, q, v)
         yield lag
@@ -164,11 +165,11 @@ def test_all_evaluations_agree_on_a_tree_of_primitive_frames():
     merged = list(evaluations(model, q, v))
     frames = make_frames(model, primitive=True)
     for cached in (True, False):
-        lag = composite.make_lagrangian(model.tree, frames)
+        lag = make_lagrangian(model.tree, frames)
         paper.evaluate(frames, paper.make_tables(frames, cached), lag, q, v)
         merged.append(lag)
-    lag = composite.make_lagrangian(model.tree, frames)
-    composite.evaluate(model.tree, frames, lag, q, v)
+    lag = make_lagrangian(model.tree, frames)
+    composite.evaluate(model.tree, frames, lag, model.make_work(), q, v)
     for other in (*merged[1:], lag):
         for name in ("q", "v", "qq", "qv", "vv"):
             assert close(getattr(other, name), getattr(merged[0], name))

@@ -38,6 +38,9 @@ def forced(mech, floating):
         mech.add_force(la.Spring("base", (2.0, 5.0)))
     mech.add_force(la.Wrench("cross", force=(1, 2, 3), moment=(0.3, 0.2, 0.1), point=(0.1, 0.2, 0.3)))
     mech.add_force(la.Wrench("screw", force=(1, -2, 3), moment=(0.3, 0.2, 0.1), point=(0.1, 0.2, 0.3), frame="body"))
+    mech.add_force(la.LinearSpring("cross", "screw", 30.0, 0.4))
+    mech.add_force(la.NonlinearSpring(lambda x, sp: 5 * x**2 + 4 * x**4, between=("plate", "world")))
+    mech.add_force(la.UserPotential(lambda q, sp: 3 * sp.sin(q[0]) * q[1] ** 2, joints=("slide", "screw")))
     return mech
 
 

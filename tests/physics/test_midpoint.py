@@ -149,6 +149,8 @@ def forced_tree():
     mech.add_force(la.Wrench(names[-1], force=(1, -2, 3), moment=(0.4, 0.5, -0.6), point=(0.1, 0.2, 0.3)))
     mech.add_force(la.Wrench(names[-2], force=(-2, 1, 1), moment=(0.3, -0.1, 0.2), point=(0.3, 0.1, 0.1), frame="body"))
     mech.add_force(la.Damper(names[0], 0.7))
+    mech.add_force(la.LinearSpring(names[-1], names[1], 20.0, 0.3))
+    mech.add_force(la.LinearSpring(names[-3], "world", 10.0))
     return mech.compile()
 
 

@@ -9,7 +9,7 @@ from ..closing import check_start, reduce
 from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
-from ..kernels import evaluate, frame_derivatives, lagrangian, layout
+from ..kernels import evaluate, frame_derivatives, lagrangian_layout, layout
 from ..kernels import midpoint_run as kernels
 from ..lie.jit import Direct
 from ..model import Model
@@ -67,7 +67,7 @@ class _Stepper:
     def __init__(self, integrator: Midpoint, model: Model, state: State, dt: float):
         self.integrator, self.model, self.dt = integrator, model, dt
         self.frames = make_frames(model)
-        self.lagrangian = lagrangian.make_lagrangian(model.tree, self.frames)
+        self.lagrangian = lagrangian_layout.make_lagrangian(model.tree, self.frames)
         self.tables = None
         if integrator.evaluation != "composite":
             self._check_comparable()
@@ -116,8 +116,12 @@ class _Stepper:
                 f"evaluation={name!r} is there to compare with and takes at most {_MOST_CACHED} degrees of freedom; {model.name!r} has "
                 f'{model.nv}. Use evaluation="composite"'
             )
-        if len(model.tree.wrench_on):
-            raise StateError(f'evaluation={name!r} knows no wrenches, and {model.name!r} has some; use evaluation="composite"')
+        tree = model.tree
+        if len(tree.wrench_on) or len(tree.pair_on) or len(tree.energy_at):
+            raise StateError(
+                f"evaluation={name!r} knows no wrenches, springs between points and potentials of the user, and {model.name!r} has some; "
+                'use evaluation="composite"'
+            )
 
     def _explain(self, status: int, residual: float) -> str:
         singular = explain_singular(self.model, self.work.q, limit=100.0)

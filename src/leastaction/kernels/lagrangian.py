@@ -10,67 +10,21 @@ the momentum H and the weight W of all bodies beyond l.  With u_l = G Psi_l, w_l
 
     dL/dqd_l = Psi_l.H      dL/dq_l = Psi'_l.H + Psi_l.W - springs                                                 (25), (23)
     d2L/dqd_m dqd_l = Psi_m.u_l     d2L/dq_m dqd_l = Psi'_m.u_l     d2L/dq_l dqd_m = Psi_m.w_l                     (27), (26)
-    d2L/dq_m dq_l = Psi'_m.w_l + Psi_m.(how W turns) - springs                                                          (24)
+    d2L/dq_m dq_l = Psi'_m.w_l + Psi_m.(how W turns) - springs, potentials                              (24)
 
 The gradients are evaluated in the frames themselves, the products of pairs in world axes about the first frame.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from ..lie.algebra import ZERO3, accumulate3, add, axpy, cross, dot, load3, load9, matmul, matvec, store3, store9, sub, tmatvec
 from ..lie.jit import entry, inlined, kernel
 from .crba import add_composite
-from .layout import BODY_COLUMNS, INERTIA, MASS, MOMENT, W_FORCE, W_MOMENT, W_POINT, WORLD_FIXED, Tree
+from .lagrangian_layout import DOWN, FALL, MU, PSI, RATE, TURN, WORLD_P, WORLD_R, A, H, P, R, V, W
+from .lagrangian_potentials import add_pair_forces, pair_curvatures, potential_curvatures
+from .layout import INERTIA, MASS, MOMENT, W_FORCE, W_MOMENT, W_POINT, WORLD_FIXED
 from .loads import gravity_wrench
+from .potentials import add_potentials
 from .spatial import body_momentum, dot6, pass_to_parent, twist_to_child
-from .svi import STILL, Frames, local_pose, unit_twist
-
-# columns of Lagrangian.row
-_i = np.int64
-R, P = _i(0), _i(9)  # pose in the parent
-V = _i(12)  # velocity, frame axes
-H = _i(18)  # momentum of everything beyond the frame
-W = _i(24)  # weight of everything beyond it
-A = _i(30)  # applied wrenches beyond it
-DOWN = _i(36)  # gravity, frame axes
-WORLD_R, WORLD_P = _i(39), _i(48)  # pose in world axes about the first frame
-ROW = _i(51)
-
-# columns of Lagrangian.pair, world axes
-PSI, RATE, MU, TURN, FALL = _i(0), _i(6), _i(12), _i(18), _i(24)  # Psi, Psi', u, w, turning of the weight (moment only)
-PAIR = _i(27)
-
-
-class Lagrangian(NamedTuple):
-    """Memory of the evaluation, and its results at one configuration and velocity."""
-
-    row: NDArray[np.float64]  # (f+1, ROW)
-    composite: NDArray[np.float64]  # (f+1, BODY_COLUMNS) mass, moment and inertia of everything beyond a frame
-    rate: NDArray[np.float64]  # (nv, 6) Psi' in the axes of its frame
-    pair: NDArray[np.float64]  # (nv, PAIR)
-    q: NDArray[np.float64]  # (nv,) dL/dq
-    v: NDArray[np.float64]  # (nv,) dL/dqd: the momentum
-    force: NDArray[np.float64]  # (nv,) joint forces of applied wrenches
-    qq: NDArray[np.float64]  # (nv, nv) d2L/dq dq
-    qv: NDArray[np.float64]  # (nv, nv) d2L/dq_i dqd_j
-    vv: NDArray[np.float64]  # (nv, nv) d2L/dqd dqd: the mass matrix
-    force_q: NDArray[np.float64]  # (nv, nv) d force_i / dq_j
-    size: NDArray[np.float64]  # (1,) largest joint force, cancellation not counted
-
-
-def make_lagrangian(tree: Tree, frames: Frames) -> Lagrangian:
-    count, nv = len(frames.parent), len(tree.stiffness)
-    s = Lagrangian(
-        row=np.zeros((count, ROW)), composite=np.zeros((count, BODY_COLUMNS)), rate=np.zeros((nv, 6)), pair=np.zeros((nv, PAIR)),
-        q=np.zeros(nv), v=np.zeros(nv), force=np.zeros(nv), qq=np.zeros((nv, nv)), qv=np.zeros((nv, nv)), vv=np.zeros((nv, nv)),
-        force_q=np.zeros((nv, nv)), size=np.zeros(1),
-    )  # fmt: skip
-    s.row[0, [WORLD_R, WORLD_R + 4, WORLD_R + 8]] = 1.0
-    s.row[0, DOWN : DOWN + 3] = frames.gravity
-    return s
+from .svi import STILL, local_pose, unit_twist
 
 
 @inlined
@@ -80,8 +34,8 @@ def bracket(a, l, b, k):
 
 
 @kernel
-def gradients(m, f, s, q, v):
-    """s.q, s.v, s.force at the configuration q and velocity v, in O(n)."""
+def gradients(m, f, s, w, q, v):
+    """s.q, s.v, s.force at the configuration q and velocity v, in O(n).  Uses Work.world, x, jet for potentials."""
     row = s.row
     count = f.parent.shape[0]
     store3(row, 0, V, ZERO3)
@@ -109,8 +63,11 @@ def gradients(m, f, s, q, v):
         store3(row, k, W, wa)
         store3(row, k, W + 3, wl)
     forced = m.wrench_on.shape[0] > 0
-    if forced:
+    if forced or m.pair_on.shape[0] > 0:
         place(f, s)
+    if m.pair_on.shape[0] > 0:
+        add_pair_forces(m, f, s, w)
+    if forced:
         for k in range(1, count):
             store3(row, k, A, ZERO3)
             store3(row, k, A + 3, ZERO3)
@@ -139,6 +96,9 @@ def gradients(m, f, s, q, v):
             pass_to_parent(row, k, parent, W, rot, p, load3(row, k, W), load3(row, k, W + 3))
             if forced:
                 pass_to_parent(row, k, parent, A, rot, p, load3(row, k, A), load3(row, k, A + 3))
+    add_potentials(m, w, q, -1.0, s.q)
+    for j in range(s.q.shape[0]):
+        top = max(top, abs(s.q[j]))
     s.size[0] = top
 
 
@@ -171,7 +131,7 @@ def store_wrench(array, j, column, Q, p, a, l):
 
 
 @kernel
-def curvatures(m, f, s):
+def curvatures(m, f, s, w, q):
     """s.qq, s.qv, s.vv, s.force_q where `gradients` was evaluated last, in O(n^2): a few products of six-vectors per pair."""
     row, comp, pair = s.row, s.composite, s.pair
     count = f.parent.shape[0]
@@ -220,6 +180,9 @@ def curvatures(m, f, s):
                 s.qq[l, above] += bent
     if m.wrench_on.shape[0] > 0:
         force_curvatures(m, f, s)
+    if m.pair_on.shape[0] > 0:
+        pair_curvatures(m, f, s, w)
+    potential_curvatures(m, w, q, s.qq)
 
 
 @kernel
@@ -255,8 +218,8 @@ def force_curvatures(m, f, s):
 
 
 @entry
-def evaluate(m, f, s, q, v):
+def evaluate(m, f, s, w, q, v):
     """All derivatives at (q, v)."""
-    gradients(m, f, s, q, v)
-    curvatures(m, f, s)
+    gradients(m, f, s, w, q, v)
+    curvatures(m, f, s, w, q)
 

@@ -4,9 +4,11 @@ from ..joints import dispatch
 from ..lie.jit import entry
 from .constrained import second_rates
 from .evaluate import place
+from .lagrangian_potentials import potential_curvatures
 from .layout import KIND, NV, QI, VI
 from .loads import custom_forces
 from .midpoint import mid_node
+from .potentials import pair_energy
 from .tree_constraints import constrain_node
 from .tree_newton import assemble
 
@@ -58,3 +60,16 @@ def second_constraint_rates(m, w, c, t, q, v, scratch):
     place(m, w, q, w.r)
     constrain_node(m, w, c, t)
     second_rates(m, w, c, t, v, scratch)
+
+
+@entry
+def pair_stiffness(m, w, e, out):
+    """out = (U'/r, U'', vector r from b to a) of spring e between points.  Reads Work.world."""
+    _, out[0], out[1], r = pair_energy(m, w.world, e, w.x, w.jet)
+    out[2], out[3], out[4] = r[0], r[1], r[2]
+
+
+@entry
+def subtract_potential_curvatures(m, w, q, qq):
+    """qq -= second derivatives of the potentials of coordinates at q."""
+    potential_curvatures(m, w, q, qq)

@@ -55,7 +55,7 @@ def evaluate(m, f, s, tables, w, n, alpha, h, t):
         n.middle[j] = w.q[j] + alpha * w.d[j]
         n.velocity[j] = w.d[j] / h
     if tables is None:
-        gradients(m, f, s, n.middle, n.velocity)
+        gradients(m, f, s, w, n.middle, n.velocity)
     else:
         sum_gradients(f, tables, s, n.middle, n.velocity)
     if m.custom.shape[0] > 0:
@@ -67,11 +67,11 @@ def evaluate(m, f, s, tables, w, n, alpha, h, t):
 
 
 @kernel
-def jacobian(m, f, s, tables, n, alpha, h, J):
+def jacobian(m, f, s, tables, w, n, alpha, h, J):
     """J = dr/dd where `evaluate` was called last.  User forces are taken as constant."""
     nv = J.shape[0]
     if tables is None:
-        curvatures(m, f, s)
+        curvatures(m, f, s, w, n.middle)
     else:
         sum_curvatures(f, tables, s, n.middle, n.velocity)
     one, two = 1.0 - alpha, alpha * (1.0 - alpha) * h
@@ -95,17 +95,17 @@ def hold(m, w, end, con, t):
         end.q[j] = w.q[j] + w.d[j]
     set_node(m, end, 1.0, 0.0, False, end.load)
     place_anchors(m, end, con)
-    row_values(m, end, con, con.start, t, 0.0)
+    row_values(m, end, con, con.start, con.apart, t, 0.0)
 
 
 @kernel
 def border(m, w, n, end, con, t):
     """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, end.row, R, P, end.S0, t, con.J1)
+    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J1)
     for a in range(con.J0.shape[0]):
         for j in range(con.J0.shape[1]):
             con.Y[a, j] = con.J0[a, j]
-        lu_solve(n.J, n.pivot, n.pivot.shape[0], con.Y[a])
+        lu_solve(n.J, n.pivot, con.J0.shape[1], con.Y[a])
     products(con.J1, con.Y, con.S)
     con.rank[RANK] = factorise_small(con.S, con.swap)
 
@@ -141,15 +141,15 @@ def newton(m, f, s, tables, w, n, end, con, memory, alpha, h, tol, max_evaluatio
                 break
             fraction, taken_back, used = 1.0, False, OLD
             if memory[RATE] * norm > 0.3 * limit:
-                jacobian(m, f, s, tables, n, alpha, h, n.J)
-                lu_factor(n.J, n.pivot, n.pivot.shape[0])
+                jacobian(m, f, s, tables, w, n, alpha, h, n.J)
+                lu_factor(n.J, n.pivot, nv)
                 if con is not None:
                     border(m, w, n, end, con, memory[TIME] + h)
                 memory[AGE] = 0.0
                 used = EXACT
             for j in range(nv):
                 w.z[j] = w.r[j]
-            lu_solve(n.J, n.pivot, n.pivot.shape[0], w.z)
+            lu_solve(n.J, n.pivot, nv, w.z)
             if con is not None:
                 correct(w, con)
                 for a in range(con.lam.shape[0]):
@@ -215,7 +215,7 @@ def run(
         memory[TIME] += h
         memory[HISTORY] += 1.0
         if con is not None:
-            constraint_gradients(m, end, con, con.start, end.row, R, P, end.S0, memory[TIME], con.J0)
+            constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
         if (step + 1) % stride == 0:
             k = (step + 1) // stride - 1
             if con is not None:
@@ -229,4 +229,4 @@ def run(
 def step_derivatives(m, f, s, w, n, alpha, h, t, J):
     """Everything at the step (w.q, w.d) with the momentum w.target: residual in w.r, forces in n.force, derivatives in s, J."""
     evaluate(m, f, s, None, w, n, alpha, h, t)
-    jacobian(m, f, s, None, n, alpha, h, J)
+    jacobian(m, f, s, None, w, n, alpha, h, J)
