@@ -145,7 +145,7 @@ def run(m, w, mid, c, memory, dt, end, steps, tau, tol, retraction, max_evaluati
         for j in range(nv):
             w.d[j] *= h
             w.d_last[j] = h * w.step[j]
-        used, norm = solve_step(m, w, mid, None, memory, h, tol, retraction, max_evaluations)
+        used, norm = solve_step(m, w, mid, None, memory, h, tol, retraction, max_evaluations, True)
         evaluations[step] = used
         memory[LAST_RESIDUAL] = norm
         if not (norm <= tol * memory[SCALE]):

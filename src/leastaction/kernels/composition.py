@@ -185,7 +185,7 @@ def run(m, w, mid, stages, h, steps, tau, tol, retraction, max_evaluations, stri
             memory[TIME] = clock[TIME]
             start_step(ws, length, tau, row)
             guess(stages, i, ws.d)
-            used, norm = solve_step(m, ws, mid, None, memory, length, tol, retraction, max_evaluations)
+            used, norm = solve_step(m, ws, mid, None, memory, length, tol, retraction, max_evaluations, True)
             evaluations[step] += used
             clock[LAST_RESIDUAL] = norm
             clock[SCALE] = memory[SCALE]

@@ -25,7 +25,7 @@ OLD, FIRST_ORDER, EXACT = 0, 1, 2
 
 
 @inlined
-def newton(m, w, mid, con, memory, h, t, tol, retraction, max_evaluations, careful):
+def newton(m, w, mid, con, memory, h, t, tol, retraction, max_evaluations, careful, patient):
     """Solve the step; returns (evaluations, residual).  At least one correction is made unless the guess is perfect.
 
     Three factorisations of rising cost are used, the first that promises to get there with one correction: the one at
@@ -61,7 +61,7 @@ def newton(m, w, mid, con, memory, h, t, tol, retraction, max_evaluations, caref
             if not (norm < 1e300) or (norm <= limit and (evaluations > 1 or norm <= 1e-3 * limit)):
                 break
             fraction, taken_back = 1.0, False
-            used = choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction)
+            used = choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction, patient)
             if mid is None:
                 solve(m, w)
             else:
@@ -110,7 +110,7 @@ def learn(memory, used, rate):
 
 
 @kernel
-def choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction):
+def choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction, patient):
     """Make a new factorisation if the one at hand will not do; returns OLD, FIRST_ORDER or EXACT.
 
     A promise that was not good enough gets a little better every time it is turned down, so that it is tried again.
@@ -121,7 +121,7 @@ def choose_factorisation(m, w, mid, con, memory, h, t, norm, limit, retraction):
     if memory[AGE] == 1.0:
         memory[RATE_AGED] *= 0.95
     # the exact one costs more than two corrections with the first-order one
-    rate = memory[RATE_FIRST] * memory[RATE_FIRST]
+    rate = memory[RATE_FIRST] * (memory[RATE_FIRST] if patient else 1.0)
     first_order = mid is None and memory[RATE] < ALWAYS_NEW and rate * norm <= enough
     if not first_order:
         memory[RATE_FIRST] *= 0.95
@@ -155,12 +155,15 @@ def back_to_last(w, con):
 
 
 @inlined
-def solve_step(m, w, mid, con, memory, h, tol, retraction, max_evaluations):
-    """Solve from the guess in d, boldly first, and if that fails carefully from the last increment; (evaluations, residual)."""
+def solve_step(m, w, mid, con, memory, h, tol, retraction, max_evaluations, patient):
+    """Solve from the guess in d, boldly first, and if that fails carefully from the last increment; (evaluations, residual).
+
+    patient: rather correct twice with the first-order factorisation than make the exact one; pays where stages are short.
+    """
     count, norm = 0, 0.0
     for attempt in range(2):
         more = max_evaluations if attempt == 1 else min(max_evaluations, BOLD_EVALUATIONS)
-        more, norm = newton(m, w, mid, con, memory, h, memory[TIME], tol, retraction, more, attempt == 1)
+        more, norm = newton(m, w, mid, con, memory, h, memory[TIME], tol, retraction, more, attempt == 1, patient)
         count += more
         if norm <= tol * memory[SCALE]:
             break
@@ -198,7 +201,7 @@ def run(
         if con is not None:
             guess_multipliers(con, memory, guess)
         if other is None:
-            count, norm = solve_step(m, w, mid, con, memory, h, tol, retraction, max_evaluations)
+            count, norm = solve_step(m, w, mid, con, memory, h, tol, retraction, max_evaluations, False)
         else:
             count, norm = find_root(m, w, mid, other, memory, h, tol, retraction, guess, max_evaluations)
         evaluations[step] = count
