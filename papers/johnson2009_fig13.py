@@ -2,7 +2,8 @@
 
 Fig. 11   5 segments, 10 ms, 10 s: error integral (47),  e = integral of (exact angle - simulated angle)^2
 Fig. 12   the same after 1000 s: amplitude and period of the last swings, phase shift
-Fig. 13   1 to 12 segments: the step with which e reaches 0.1 after 15 s (within 1 %, or as close as the bursts of the error allow), and how long that simulation takes
+Fig. 13   1 to 12 segments: the step with which e reaches 0.1 after 15 s (within 1 %, or as close as the bursts of the error allow), and
+          how long that simulation takes
 
 The paper gives neither masses nor start; here links and slider have 1 kg, links 1 m and no inertia of their own (caption of Fig. 10), the
 lift is released at rest with its links 0.6 rad below the horizontal.  The exact motion uses the corrected Lagrangian, see
