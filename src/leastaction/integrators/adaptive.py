@@ -67,6 +67,8 @@ class AdaptiveStep(Integrator):
         return {"base": self.base, "density": name, "speed": self.speed, "controller": self.controller}
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper:
+        self.refuse_constraints(model)
+        self.refuse_charts(model)
         return _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

@@ -72,7 +72,17 @@ class Integrator:
         """To be called by integrators that know nothing of constraints."""
         if model.closures:
             names = listed([c.name for c in model.closures])
-            raise StateError(f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Maximal()")
+            raise StateError(
+                f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Variational() or Maximal()"
+            )
+
+    def refuse_charts(self, model: Model) -> None:
+        """To be called by integrators that cannot change the coordinates of a joint on the way."""
+        charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
+        if charted:
+            raise StateError(
+                f"{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational(), or give them one chart"
+            )
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")

@@ -80,7 +80,9 @@ class Composition(Integrator):
         return composition_lengths(self.scheme)
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
+        self.refuse_charts(model)
         if self.base.has_composed_code:
+            self.refuse_constraints(model)
             return self.base.start_composed(model, state, dt, self.gammas)
         return _Restarted(self.base, model, state, dt, self.gammas)
 

@@ -40,13 +40,15 @@ class Trapezoid(Integrator):
         self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper:
-        return _Stepper(self, model, state, dt, np.ones(1))
+        return self.start_composed(model, state, dt, np.ones(1))
 
     @property
     def has_composed_code(self) -> bool:
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> _Stepper:
+        self.refuse_constraints(model)
+        self.refuse_charts(model)
         return _Stepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:
