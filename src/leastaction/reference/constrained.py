@@ -8,6 +8,8 @@ ordinary steps it shows how the loops open.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +31,7 @@ class AccelerationConstraints:
 
     def __init__(self, model: Model, q: Array):
         self.model = model
+        self._tree = replace(model, closures=())  # its constraints are solved for here, independently
         self.closing = Closing(build(model, reduce(model, q).closures))
 
     def acceleration(self, q: Array, v: Array) -> Array:
@@ -37,7 +40,7 @@ class AccelerationConstraints:
         speed = max(float(np.abs(v).max()), 1e-12)
         ahead, behind = (self.moved(q, s * _STEP / speed * v) for s in (1.0, -1.0))
         bias = (self.closing.jacobian(ahead) - self.closing.jacobian(behind)) @ v * speed / (2 * _STEP)
-        M, free = dynamics.mass_matrix(self.model, q), dynamics.forward(self.model, q, v)
+        M, free = dynamics.mass_matrix(self.model, q), dynamics.forward(self._tree, q, v)
         response = np.linalg.solve(M, J.T)
         return free - response @ np.linalg.solve(J @ response, J @ free + bias)
 
