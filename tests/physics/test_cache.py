@@ -19,7 +19,7 @@ import leastaction
 from leastaction.lie import jit
 
 PACKAGE = Path(leastaction.__file__).parent
-ROOMS = ("lie", "joints", "kernels")
+ROOMS = ("lie", "symbolic", "joints", "kernels")
 
 SIMULATE = """
 import json
