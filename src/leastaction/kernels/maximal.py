@@ -72,6 +72,7 @@ from .maximal_layout import (
 )  # fmt: skip
 from .maximal_rows import force_directions, gradients, values
 from .memory import get, put
+from .step import continue_polynomial
 from .tree_newton import first_order_stiffness
 from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, FIRST_ORDER, NOT_FINITE, OLD, STALLED, grow_old, learn
 
@@ -448,40 +449,6 @@ def any_force(tau, row):
     return top > 0.0
 
 
-@inlined
-def extrapolate(s, known, first, last):
-    """Guess of the unknowns first..last: continued by the polynomial, degree 0 to 3, that would have guessed the last ones well."""
-    hist = s.history
-    e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
-    for j in range(first, last):
-        d0, d1, d2, d3, d4 = s.d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
-        e0 = max(e0, abs(d0 - d1))
-        e1 = max(e1, abs(d0 - 2.0 * d1 + d2))
-        e2 = max(e2, abs(d0 - 3.0 * (d1 - d2) - d3))
-        e3 = max(e3, abs(d0 - 4.0 * (d1 + d3) + 6.0 * d2 + d4))
-    degree = 0
-    if known >= 3 and e1 < 0.3 * e0:
-        degree = 1
-        if known >= 4 and e2 < 0.3 * e1:
-            degree = 2
-            if known >= 5 and e3 < 0.3 * e2:
-                degree = 3
-    for j in range(first, last):
-        d0, d1, d2, d3 = s.d[j], hist[0, j], hist[1, j], hist[2, j]
-        x = d0
-        if degree == 1:
-            x = 2.0 * d0 - d1
-        elif degree == 2:
-            x = 3.0 * (d0 - d1) + d2
-        elif degree == 3:
-            x = 4.0 * (d0 + d2) - 6.0 * d1 - d3
-        hist[3, j] = d3
-        hist[2, j] = d2
-        hist[1, j] = d1
-        hist[0, j] = d0
-        s.d[j] = x
-
-
 @kernel
 def constraint_error(b, s):
     """Largest violation at the end of the last step."""
@@ -508,8 +475,8 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
             add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
         for j in range(unknowns):
             s.d_last[j] = s.d[j]
-        extrapolate(s, int(memory[HISTORY]), 0, first)
-        extrapolate(s, int(memory[HISTORY]), first, unknowns)
+        continue_polynomial(s.d, s.history, int(memory[HISTORY]), 0, first)
+        continue_polynomial(s.d, s.history, int(memory[HISTORY]), first, unknowns)
         count, norm = 0, 0.0
         for attempt in (BOLD, CAREFUL, NATURAL):
             more = min(max_evaluations, BOLD_EVALUATIONS) if attempt == BOLD else max_evaluations

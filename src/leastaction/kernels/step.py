@@ -71,18 +71,18 @@ def give_up(w, memory):
 @inlined
 def extrapolate(w, known):
     """Guess of the increment."""
-    continue_polynomial(w.d, w.history, known)
+    continue_polynomial(w.d, w.history, known, 0, w.d.shape[0])
 
 
 @inlined
-def continue_polynomial(d, hist, known):
-    """Guess: the last values continued by a polynomial of degree 0 to 3.
+def continue_polynomial(d, hist, known, first, last):
+    """Guess of d[first:last]: the last values continued by a polynomial of degree 0 to 3.
 
     A degree is raised as long as that would have guessed the last value much better.  On smooth motion that leads
     to the cubic; where a step is long and the motion wild, a high degree would mislead Newton.
     """
     e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
-    for j in range(d.shape[0]):
+    for j in range(first, last):
         d0, d1, d2, d3, d4 = d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
         e0 = max(e0, abs(d0 - d1))
         e1 = max(e1, abs(d0 - 2.0 * d1 + d2))
@@ -95,7 +95,7 @@ def continue_polynomial(d, hist, known):
             degree = 2
             if known >= 5 and e3 < 0.3 * e2:
                 degree = 3
-    for j in range(d.shape[0]):
+    for j in range(first, last):
         d0, d1, d2, d3 = d[j], hist[0, j], hist[1, j], hist[2, j]
         x = d0
         if degree == 1:
