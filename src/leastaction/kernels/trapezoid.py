@@ -78,7 +78,7 @@ def kinetic_slope(m, w, v, rate, out):
         for j in range(first, first + n):
             sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
             a, l = cross(Aa, sa), add(cross(Aa, sl), cross(Al, sa))
-            if n > 1 and not dispatch.has_quaternion(kind):
+            if dispatch.is_generated(kind) or (n > 1 and not dispatch.has_quaternion(kind)):
                 ca, cl = column_change(m, w, i, j, v, ja, jl, rate)
                 a, l = add(a, ca), add(l, cl)
             out[j] = dot(Fa, a) + dot(Fl, l)
