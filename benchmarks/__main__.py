@@ -1,10 +1,10 @@
-"""python -m benchmarks [speed | defaults | lee2016 | si_guenter2010]: measure, print the tables and write them to docs/."""
+"""python -m benchmarks [speed | defaults | loops | lee2016 | bruedigam2020 | si_guenter2010]: measure, print, write to docs/."""
 
 from __future__ import annotations
 
 import argparse
 
-from . import defaults, lee2016, report, si_guenter2010, speed
+from . import bruedigam2020, defaults, lee2016, loops, report, si_guenter2010, speed
 from .cases import all_cases
 
 
@@ -16,7 +16,9 @@ PAGES = {  # what -> (file in docs/, function of (quick, passes) that measures a
     "speed": ("benchmarks.md", speed_page),
     "defaults": ("defaults.md", defaults.page),
     "lee2016": ("lee2016.md", lee2016.page),
+    "loops": ("loops.md", loops.page),
     "si_guenter2010": ("si_guenter2010.md", si_guenter2010.page),
+    "bruedigam2020": ("bruedigam2020.md", bruedigam2020.page),
 }
 
 

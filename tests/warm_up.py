@@ -13,6 +13,11 @@ def main() -> None:
             assert run.energy.shape == (3,)
     for joint in symbolic_samples():
         assert joint.kind
+    closed = la.examples.four_bar().compile()
+    start = closed.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})
+    for integrator in (la.Variational(), la.Variational(quadrature="midpoint"), la.RK4(), la.Maximal()):
+        la.simulate(closed, steps=2, dt=1e-3, q=start, integrator=integrator)
+    la.dynamics.forward(closed, start)
     q, v = run.q[-1], run.v[-1]
     la.dynamics.mass_matrix(model, q)
     la.dynamics.inverse(model, q, v, la.dynamics.forward(model, q, v))

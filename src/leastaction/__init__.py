@@ -7,11 +7,43 @@
 True
 """
 
-from . import analysis, discrete, dynamics, examples, library, plot
-from .errors import ConvergenceError, LeastActionError, MechanismError, SingularMassError, StateError
-from .forces import CustomForce, Damper, Spring, Wrench
-from .integrators import RK4, RKMK4, Heun, Integrator, SemiImplicitEuler, Variational
+from . import analysis, constraints, discrete, dynamics, examples, library, plot, solvability
+from .constraints import (
+    Cam,
+    Close,
+    Coincident,
+    Constraint,
+    Distance,
+    Gear,
+    PointOnPlane,
+    Prescribed,
+    Rolling,
+    Screw,
+    Skate,
+    SymbolicConstraint,
+)
+from .conversion import MaximalState, to_maximal, to_minimal
+from .crosscheck import Crosscheck, crosscheck
+from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
+from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .frames import FrameTree
+from .integrators import (
+    RK4,
+    RKMK4,
+    AdaptiveStep,
+    Composition,
+    FloatingBase,
+    Heun,
+    Integrator,
+    Maximal,
+    Midpoint,
+    SemiImplicitEuler,
+    Trapezoid,
+    Variational,
+)
+from .io import load, save
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
 from .pose import Pose
@@ -22,8 +54,12 @@ from .trajectory import Trajectory
 __version__ = "0.1.0"
 
 __all__ = [
-    "ConvergenceError", "CustomForce", "Cylindrical", "Damper", "Fixed", "Free", "Helical", "Heun", "Integrator",
-    "LeastActionError", "Mechanism", "MechanismError", "Model", "Planar", "Pose", "Prismatic", "RK4", "RKMK4", "Revolute",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Spherical", "Spring", "State", "StateError", "SymbolicJoint", "Trajectory",
-    "Universal", "Variational", "Wrench", "analysis", "discrete", "dynamics", "examples", "library", "plot", "simulate",
+    "AdaptiveStep", "Cam", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce",
+    "Cylindrical", "Damper", "Distance", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun",
+    "Integrator", "LeastActionError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError",
+    "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute",
+    "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError",
+    "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
+    "constraints", "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "load", "plot", "save", "simulate",
+    "solvability", "to_maximal", "to_minimal",
 ]  # fmt: skip

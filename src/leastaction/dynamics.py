@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checks import listed
+from .constraints import tree
 from .errors import LeastActionError, SingularMassError, StateError
-from .kernels import evaluate
+from .kernels import constrained, evaluate
 from .kernels.articulated import S_AA, S_AL, S_LL
 from .kernels.layout import BODY_COLUMNS
 from .lie.jit import Direct
@@ -45,13 +46,17 @@ def inverse(model: Model, q: Coordinates, v: Coordinates, a: Coordinates) -> Arr
 
 
 def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0) -> Array:
-    """Acceleration under tau and all forces of the model (articulated-body algorithm)."""
+    """Acceleration under tau, all forces of the model (articulated-body algorithm) and its constraints."""
     out = np.zeros(model.nv)
-    kernel = (model.specialised and model.specialised.forward) or evaluate.forward
-    kernel(
-        model.tree, model.make_work(), float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"),
-        _scratch(model), out,
-    )  # fmt: skip
+    if not tree.in_tree(model.closures):
+        names = listed([c.name for c in model.closures])
+        raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
+    arguments = (float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"), _scratch(model), out)
+    if model.closures:
+        constrained.constrained_forward(model.tree, model.make_work(), tree.make_ties(model), *arguments)
+    else:
+        kernel = (model.specialised and model.specialised.forward) or evaluate.forward
+        kernel(model.tree, model.make_work(), *arguments)
     if not np.all(np.abs(out) < _SUSPICIOUS):
         _check_finite(model, model.coordinates(q), out)
     return out
@@ -115,10 +120,14 @@ class Evaluator:
         steps, nv = len(q), self.model.nv
         out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
         self._recording(self.model.tree, self.work, what, half_step, q, recorded, *out)
-        if not np.isfinite(out.v).all():
-            bad = np.flatnonzero(~np.isfinite(out.v).all(axis=1))
-            raise _not_finite(self.model, q[bad[0]])
+        self.check(q, out)
         return out
+
+    def check(self, q: Array, found: Evaluation) -> None:
+        """Raise the error that explains velocities which are not finite."""
+        if not np.isfinite(found.v).all():
+            bad = np.flatnonzero(~np.isfinite(found.v).all(axis=1))
+            raise _not_finite(self.model, q[bad[0]])
 
 
 def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:

@@ -16,6 +16,15 @@ class MechanismError(LeastActionError, ValueError):
     """The description of a mechanism is wrong or incomplete."""
 
 
+class FormatError(MechanismError):
+    """A file cannot be read: the message starts with file:line:column."""
+
+    def __init__(self, message: str, *, path: str = "", line: int = 0, column: int = 0):
+        place = ":".join(str(part) for part in (path, line, column) if part)
+        super().__init__(f"{place}: {message}" if place else message)
+        self.path, self.line, self.column = path, line, column
+
+
 class StateError(LeastActionError, ValueError):
     """A state, a force series or a step size does not fit the model."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import name as checked_name
 from .checks import numbers
+from .constraints.base import Constraint
 from .errors import MechanismError
 from .forces.base import Force
 from .joints import Joint
@@ -46,7 +48,7 @@ class Frame:
 
 
 class Mechanism:
-    """A tree of bodies.  Describe it in any order, then `compile()` it.
+    """A tree of bodies, and constraints that close loops in it.  Describe it in any order, then `compile()` it.
 
     >>> import leastaction as la
     >>> mech = la.Mechanism(gravity=(0, 0, -9.81))
@@ -61,6 +63,8 @@ class Mechanism:
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
+        self.constraints: list[Constraint] = []
+        self._moved_by: dict[str, str] = {}  # joint name -> body name
 
     @property
     def gravity(self) -> NDArray[np.float64]:
@@ -98,9 +102,8 @@ class Mechanism:
         if placement is not None and not isinstance(placement, Pose):
             raise MechanismError(f"{where}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
         joint_name = name if joint_name is None else checked_name(joint_name, f"{where}: joint_name")
-        for other in self.bodies.values():
-            if other.joint_name == joint_name:
-                raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {other.name!r}")
+        if joint_name in self._moved_by:
+            raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {self._moved_by[joint_name]!r}")
         body = Body(
             name=name,
             parent=checked_name(parent, f"{where}: parent"),
@@ -112,6 +115,7 @@ class Mechanism:
             inertia=_inertia(inertia, where),
         )
         self.bodies[name] = body
+        self._moved_by[joint_name] = name
         return body
 
     def add_frame(self, name: str, parent: str = WORLD, placement: Pose | None = None) -> Frame:
@@ -130,6 +134,14 @@ class Mechanism:
         self.forces.append(force)
         return force
 
+    def add_constraint(self, constraint: Constraint) -> Constraint:
+        """Close a loop (Close, Coincident, Distance, PointOnPlane, Screw), couple joints (Gear, Cam, SymbolicConstraint), drive one
+        (Prescribed) or restrict velocities (Skate, Rolling)."""
+        if not isinstance(constraint, Constraint) or isinstance(constraint, type):
+            raise MechanismError(f"add_constraint got {constraint!r}; give for example Coincident('tip', 'anchor')")
+        self.constraints.append(constraint)
+        return constraint
+
     @property
     def joint_names(self) -> list[str]:
         return [b.joint_name for b in self.bodies.values()]
@@ -139,6 +151,12 @@ class Mechanism:
         from .compiler import compile_mechanism
 
         return compile_mechanism(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the description to a file; the suffix says the format (.sexp)."""
+        from .io import save
+
+        save(self, path)
 
     def __repr__(self) -> str:
         dofs = sum(b.joint.nv for b in self.bodies.values())

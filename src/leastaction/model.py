@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, numbers
+from .constraints.base import Closure
 from .errors import StateError
 from .joints import Revolute, SymbolicJoint
-from .kernels.layout import GRAVITY, QI, VI, Middle, Tree, Work, make_middle, make_work
+from .kernels.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body
 from .pose import Pose
 
@@ -21,6 +22,18 @@ if TYPE_CHECKING:
     from .state import State
 
 Coordinates = ArrayLike | Mapping[str, ArrayLike] | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A body or frame as it was described, for pictures."""
+
+    name: str
+    parent: str
+    base: tuple[int, Pose]  #: kernel row of the parent, pose there with zero joint coordinates
+    place: tuple[int, Pose]  #: its own kernel row, pose there
+    mass: float = 0.0  #: kg
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: in its own frame, m
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +48,8 @@ class Model:
     frames: Mapping[str, tuple[int, Pose]]  #: name of body or frame -> kernel row, pose in that row's frame
     fixed_potential: float  #: potential energy of bodies fixed to the world, J
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
+    closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
+    parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
 
     @property
@@ -88,6 +103,25 @@ class Model:
 
         return make_state(self, q, v, p, t)
 
+    def assemble(self, q: Coordinates = None, hold: Sequence[str] = (), *, t: float = 0.0, verbose: bool = False) -> NDArray[np.float64]:
+        """Coordinates near q that satisfy the constraints (at time t); joints named in `hold` keep their values.
+
+        verbose   print which joints moved, and from where to where
+        """
+        from . import closing
+
+        guess = self.coordinates(q)
+        found = closing.assemble(self, guess, (hold,) if isinstance(hold, str) else tuple(hold), float(t))
+        if verbose:
+            print(closing.report_moves(self, guess, found))
+        return found
+
+    def project_velocity(self, q: Coordinates, v: Coordinates, *, t: float = 0.0) -> NDArray[np.float64]:
+        """The velocities the constraints allow at q that are closest to v, measured by the kinetic energy of the difference."""
+        from . import closing
+
+        return closing.project_velocity(self, self.coordinates(q), self.velocities(v), float(t))
+
     def specialise(self) -> Model:
         """The same model with code of its own, in which all constants of the mechanism are folded.
 
@@ -104,7 +138,8 @@ class Model:
         return replace(self, specialised=Specialised(self.tree, self.make_work()))
 
     def make_work(self) -> Work:
-        work = make_work(len(self.bodies), self.nq, self.nv)
+        most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
+        work = make_work(len(self.bodies), self.nq, self.nv, most)
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
             if isinstance(body.joint, Revolute):  # constant, so no kernel writes it
@@ -112,7 +147,8 @@ class Model:
         return work
 
     def make_middle(self) -> Middle:
-        return make_middle(len(self.bodies), self.nv, self.gravity)
+        rows = 3 * len(self.tree.pair_on) + len(self.tree.energy_at)
+        return make_middle(len(self.bodies), self.nq, self.nv, self.gravity, rows)
 
     def __repr__(self) -> str:
         specialised = ", specialised" if self.specialised else ""

@@ -43,6 +43,7 @@ class ScalableVariational:
         if evaluation not in EVALUATIONS:
             raise StateError(f"evaluation = {evaluation!r}; it is one of {', '.join(repr(k) for k in EVALUATIONS)}")
         self.model = model
+        _refuse_forces(model)
         self.evaluation = EVALUATIONS[evaluation]
         self.frames = make_frames(model, primitive)
         self.scratch = kernels.make_scratch(self.frames)
@@ -74,27 +75,30 @@ def svi_residual(model: Model, q0: Coordinates, q1: Coordinates, q2: Coordinates
     return svi.residual(b, c - b, arriving, dt) - dt * model.velocities(tau, "tau")
 
 
+def _refuse_forces(model: Model) -> None:
+    tree = model.tree
+    if tree.has_dampers or len(tree.wrench_on) or len(tree.custom) or len(tree.pair_on) or len(tree.energy_at):
+        raise MechanismError(
+            f"model {model.name!r} has dampers, wrenches, user forces or potentials, or springs between points, but Johnson and Murphey's "
+            'residual is here for gravity and joint springs only; use residual="drnea"'
+        )
+
+
 def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
-    """The frames of a model.  Joints with quaternions and forces without a potential are refused by name."""
+    """The frames of a model.  Joints that are not rotations and translations by one coordinate each are refused by name."""
     tree = model.tree
     for body in model.bodies:
         if isinstance(body.joint, (Spherical, Free, SymbolicJoint)):
             raise MechanismError(
-                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's residual needs joints that are "
-                'rotations and translations by one coordinate each; use residual="drnea", or replace it by Universal, Revolute and '
+                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's integrator needs joints that are "
+                "rotations and translations by one coordinate each; use Variational(), or replace it by Universal, Revolute and "
                 "Prismatic joints"
             )
-    if tree.has_dampers or len(tree.wrench_on) or len(tree.custom):
-        raise MechanismError(
-            f"model {model.name!r} has dampers, wrenches or user forces, but Johnson and Murphey's residual is here for gravity and joint "
-            'springs only; use residual="drnea"'
-        )
     builder = _Builder()
-    frame_of_body = [0]
     for i in range(1, len(model.bodies) + 1):
         parent, kind, _, coordinate, nv, _ = (int(x) for x in tree.link[i])
         place = Pose(tree.body[i, L.PLACE_P : L.PLACE_P + 3], rotation=tree.body[i, L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
-        at = frame_of_body[parent]
+        at = builder.of_body[parent]
         if primitive:
             for step in _primitives(place):
                 at = builder.add(at, kernels.STILL, step)
@@ -102,7 +106,7 @@ def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
         for j, motion in enumerate(_MOTIONS[kind]):
             at = builder.add(at, motion, place if j == 0 else Pose(), coordinate + j, tree.param[i, 0])
         assert len(_MOTIONS[kind]) == nv
-        frame_of_body.append(at)
+        builder.of_body.append(at)
         inertia = tree.body[i, L.MASS : L.BODY_COLUMNS]
         if primitive and inertia[0] > 0.0:
             com = inertia[1:4] / inertia[0]
@@ -136,6 +140,7 @@ class _Builder:
         self.parent, self.motion, self.coordinate, self.pitch = [0], [kernels.STILL], [-1], [0.0]
         self.above: list[list[int]] = [[]]
         self.body = [np.zeros(L.BODY_COLUMNS)]
+        self.of_body = [0]
 
     def add(self, parent: int, motion: int, place: Pose, coordinate: int = -1, parameter: float = 0.0) -> int:
         row = np.zeros(L.BODY_COLUMNS)
@@ -163,7 +168,8 @@ class _Builder:
         return kernels.Frames(
             parent=np.array(self.parent, dtype=np.int64), motion=np.array(self.motion, dtype=np.int64),
             coordinate=np.array(self.coordinate, dtype=np.int64), read=read, write=write, depth=depth, above=above, body=body,
-            massive=np.any(body[:, L.MASS :] != 0.0, axis=1).astype(np.int64), pitch=np.array(self.pitch), gravity=tree.gravity,
+            massive=np.any(body[:, L.MASS :] != 0.0, axis=1).astype(np.int64), of_body=np.array(self.of_body, dtype=np.int64),
+            pitch=np.array(self.pitch), gravity=tree.gravity,
             stiffness=tree.stiffness, rest=tree.rest,
         )  # fmt: skip
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
+from .closing import ClosedEvaluator
 from .integrators.base import Integrator
 from .model import Model
 from .state import State
@@ -22,7 +23,7 @@ class Trajectory:
 
     model: Model
     integrator: Integrator
-    dt: float  #: step, s
+    dt: float  #: step, s; of AdaptiveStep the longest one, with steps of dt / density
     t: Array  #: (T,) times, s
     q: Array  #: (T, nq) coordinates
     recorded: Array  #: (T, nv) what the integrator keeps beside q; see `Integrator.recording`
@@ -30,11 +31,26 @@ class Trajectory:
     elapsed: float = 0.0  #: wall time of the simulation without compilation, s
     converged: bool = True  #: False if it stopped early
     message: str = "finished"  #: why it stopped
+    extra: dict[str, Array] = field(default_factory=dict)  #: what else the integrator recorded, see `Integrator.extras`
+    redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
+
+    @classmethod
+    def joined(cls, parts: list[Trajectory]) -> Trajectory:
+        """One run that was made in parts, each of them starting with the last node of the one before."""
+        first, last = parts[0], parts[-1]
+        return cls(
+            first.model, first.integrator, first.dt,
+            np.concatenate([first.t, *(p.t[1:] for p in parts[1:])]),
+            np.concatenate([first.q, *(p.q[1:] for p in parts[1:])]),
+            np.concatenate([first.recorded, *(p.recorded[1:] for p in parts[1:])]),
+            np.concatenate([p.iterations for p in parts]),
+            elapsed=sum(p.elapsed for p in parts), converged=last.converged, message=last.message,
+        )  # fmt: skip
 
     @cached_property
     def _evaluated(self) -> dynamics.Evaluation:
         what, half_step = self.integrator.recording(self.dt)
-        return dynamics.Evaluator(self.model)(what, half_step, self.q, self.recorded)
+        return ClosedEvaluator(self.model)(what, half_step, self.q, self.recorded, self.t)
 
     @property
     def v(self) -> Array:
@@ -68,8 +84,8 @@ class Trajectory:
 
     @property
     def constraint_error(self) -> Array:
-        """(T,) largest violation of a constraint, m or rad; a tree has none."""
-        return np.zeros(len(self.t))
+        """(T,) largest violation of a constraint, m or rad; a tree in joint coordinates has none."""
+        return self.extra.get("constraint_error", np.zeros(len(self.t)))
 
     @property
     def steps(self) -> int:
@@ -91,10 +107,11 @@ class Trajectory:
 
     def __str__(self) -> str:
         energy = self.energy
+        most = "" if self.integrator.uniform else " at most"
         rows = [
             ("model", f"{self.model.name}, {len(self.model.bodies)} moving bodies, {self.model.nv} degrees of freedom"),
             ("integrator", repr(self.integrator)),
-            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s"),
+            ("time", f"{self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps of {self.dt:g} s{most}"),
             ("result", self.message),
         ]
         if self.steps:
@@ -102,5 +119,9 @@ class Trajectory:
             rows.append(("wall time", f"{self.elapsed:.3g} s, {1e6 * self.elapsed / self.steps:.3g} us per step"))
         low, high = energy.min() - energy[0], energy.max() - energy[0]
         rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
+        if "constraint_error" in self.extra:
+            rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
+        if self.redundant:
+            rows.append(("redundant", "; ".join(self.redundant)))
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)

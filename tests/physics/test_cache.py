@@ -159,3 +159,17 @@ def test_without_the_compiler(code):
     for a, b in zip(plain, compiled, strict=True):
         for x, y in zip(a, b, strict=True):
             assert np.abs(np.subtract(x, y)).max() < 1e-12 * max(1.0, np.abs(y).max())
+
+
+def test_an_index_of_an_older_version_is_thrown_away(monkeypatch):
+    """Numba reads the types of all signatures before it compares hashes: a class that has moved since must not stop it."""
+    thrown = []
+
+    def unreadable(self, sig, target_context):
+        raise AttributeError("Can't get attribute 'OldTuple'")
+
+    monkeypatch.setattr(jit.FunctionCache, "load_overload", unreadable)
+    monkeypatch.setattr(jit._EntryCache, "flush", lambda self: thrown.append(self))
+    cache = object.__new__(jit._EntryCache)
+    assert cache.load_overload(None, None) is None
+    assert thrown == [cache]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.forces import Damper, Spring
+from leastaction.forces import Damper, LinearSpring, NonlinearSpring, Spring, UserPotential
 from leastaction.joints import ALL
 from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
 from leastaction.testing import matrices as mat
-from leastaction.testing.action import potential, spatial_inertia, spring_energy, wrench_work
+from leastaction.testing.action import potential, spatial_inertia, spring_energy, user_energy, wrench_work
 from leastaction.testing.joint_laws import derivative
 
 TREES = range(200)
@@ -19,7 +19,7 @@ TOLERANCE = 1e-10
 def case(seed, forces=True):
     rng = np.random.default_rng(1000 + seed)
     joints = [*ALL, *symbolic_samples()] if seed % 2 else None  # every second tree mixes in joints that are only a pose
-    mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, forces=forces)
+    mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, forces=forces, potentials=forces and seed % 3 == 0)
     model = mech.compile()
     q, v = random_state(model, rng)
     return rng, mech, model, q, v
@@ -49,6 +49,8 @@ def applied_forces(kin, q, v):
     for force in kin.mechanism.forces:
         if isinstance(force, Spring):
             total = total - spring_energy(kin, force, varied).imag / STEP
+        elif isinstance(force, (LinearSpring, NonlinearSpring, UserPotential)):
+            total = total - np.imag(user_energy(kin, force, varied, {})) / STEP
         elif isinstance(force, Damper):
             _, _, vs = kin.by_joint[force.joint]
             total[vs] -= np.asarray(force.damping) * v[vs]
@@ -122,7 +124,7 @@ def test_power_of_the_forces_is_the_change_of_energy():
         kin = Kinematics(mech)
         tau = rng.normal(size=model.nv)
         a = la.dynamics.forward(model, q, v, tau)
-        mech.forces = [f for f in mech.forces if not isinstance(f, Spring)]
+        mech.forces = [f for f in mech.forces if not isinstance(f, (Spring, LinearSpring, NonlinearSpring, UserPotential))]
         power = v @ (tau + applied_forces(kin, q, v))
         rate = derivative(lambda s: la.dynamics.energy(model, kin.advanced(q, s * v), v + s * a), 1.0)  # noqa: B023
         scale = abs(power) + np.abs(v).max() * np.abs(la.dynamics.mass_matrix(model, q)).max() * np.abs(a).max()

@@ -2,7 +2,8 @@
 
 from .base import Force
 from .custom import CustomForce
+from .potential import LinearSpring, NonlinearSpring, UserPotential
 from .spring import Damper, Spring
 from .wrench import Wrench
 
-__all__ = ["CustomForce", "Damper", "Force", "Spring", "Wrench"]
+__all__ = ["CustomForce", "Damper", "Force", "LinearSpring", "NonlinearSpring", "Spring", "UserPotential", "Wrench"]

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..closing import check_start, reduce
+from ..constraints import tree
 from ..dynamics import explain_singular
 from ..kernels import evaluate
 from ..kernels import explicit as kernels
@@ -16,16 +18,24 @@ from .base import Advance, Integrator
 
 
 class Explicit(Integrator):
-    """Base class: every force is taken at a known state, joint forces tau are held constant over a step."""
+    """Base class: every force is taken at a known state, joint forces tau are held constant over a step.
+
+    Constraints are kept on the level of accelerations only: their errors grow, which is what to compare with.
+    """
 
     symplectic = False
     method: ClassVar[int]  #: number in kernels/explicit.py
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper:
+        if not tree.in_tree(model.closures):
+            self.refuse_constraints(model)
         return _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
         return evaluate.VELOCITY, 0.0
+
+    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {"constraint_error": ()} if model.closures else {}
 
 
 class SemiImplicitEuler(Explicit):
@@ -71,14 +81,24 @@ class _Stepper:
         self.stage.q[:] = state.q
         self.stage.v[:] = state.v
         self.clock = np.array([state.t, 0.0])
+        self.ties: tree.Ties | None = None
+        self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
+        if model.closures:
+            check_start(model, state.q, state.v, state.t)
+            reduction = reduce(model, state.q, state.t)
+            self.dropped = reduction.dropped  #: names of redundant constraint rows
+            self.ties = tree.make_ties(model, reduction.closures)
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.stage.q, self.stage.v
+        if self.ties is not None:
+            found = tree.evaluate(self.model, self.ties, self.stage.q, self.clock[kernels.START] + self.clock[kernels.COUNT] * self.dt)
+            self.extra["constraint_error"][:1] = np.abs(found.value).max(initial=0.0)
 
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
         made, status = self._run(
-            self.model.tree, self.work, self.stage, self.clock, self.integrator.method, self.dt, steps, tau, stride,
-            out_q, out_momentum, evaluations,
+            self.model.tree, self.work, self.ties, self.stage, self.clock, self.integrator.method, self.dt, steps, tau, stride,
+            out_q, out_momentum, self.extra["constraint_error"], evaluations,
         )  # fmt: skip
         return Advance(made) if status == kernels.FINISHED else Advance(made, self._explain(), float("inf"))
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..checks import number, whole_number
+from ..checks import listed, number, whole_number
+from ..closing import check_start, explain_dependent, reduce
+from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
-from ..kernels import evaluate, layout, svi_run
+from ..kernels import composition, evaluate, layout, svi_run
 from ..kernels import variational as kernels
 from ..lie.jit import Direct
 from ..lie.retractions import NAMES as RETRACTIONS
@@ -37,6 +40,7 @@ class Variational(Integrator):
 
     order = 2
     symplectic = True
+    self_adjoint = True
 
     def __init__(
         self,
@@ -64,11 +68,32 @@ class Variational(Integrator):
         self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper | _SviStepper:
+        if model.closures:
+            self._check_constraints(model)
         return _SviStepper(self, model, state, dt) if self.residual == "svi" else _Stepper(self, model, state, dt)
+
+    @property
+    def has_composed_code(self) -> bool:
+        return self.residual == "drnea" and self.solver == "newton" and self.guess == "extrapolate"
+
+    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> _ComposedStepper:
+        return _ComposedStepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:
         kicked = self.quadrature == "trapezoid" and self.residual == "drnea"
         return evaluate.KICKED_MOMENTUM, 0.5 * dt if kicked else 0.0
+
+    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {"constraint_error": ()} if model.closures else {}
+
+    def _check_constraints(self, model: Model) -> None:
+        if not tree.in_tree(model.closures):
+            self.refuse_constraints(model)
+        if self.solver != "newton" or self.residual != "drnea" or self.guess == "ig3":
+            raise StateError(
+                f"{self!r} does not keep the constraints {listed([c.name for c in model.closures])}; "
+                'give solver="newton", residual="drnea" and another guess than "ig3"'
+            )
 
 
 class _Stepper:
@@ -83,21 +108,37 @@ class _Stepper:
         if integrator.solver != "newton" or integrator.guess == "ig3":
             solver = SOLVERS[integrator.solver]
             self.comparison = layout.make_comparison(solver, len(model.bodies), model.nv, integrator.max_evaluations)
-        own = model.specialised if self.middle is None and self.comparison is None else None
+        own = model.specialised if self.middle is None and self.comparison is None and not model.closures else None
         self._run = Direct((own and own.run(integrator.retraction)) or kernels.run)
         self.memory = np.zeros(layout.MEMORY)
         self.memory[layout.RATE] = layout.ALWAYS_NEW
         self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
         self.memory[layout.TIME] = state.t
+        self.ties: tree.Ties | None = None
+        self.dropped: tuple[str, ...] = ()  #: names of redundant constraint rows
+        self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
+        if model.closures:
+            self._tie(state)
+
+    def _tie(self, state: State) -> None:
+        check_start(self.model, state.q, state.v, state.t)
+        reduction = reduce(self.model, state.q, state.t)
+        self.dropped = reduction.dropped
+        self.ties = tree.make_ties(self.model, reduction.closures)
+        self.ties.momentum[0] = tree.least_momentum(self.model, self.ties) / self.dt
+        self.ties.least[:] *= tree.rounding(self.integrator.tol)
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target
+        if self.ties is not None:
+            self.extra["constraint_error"][:1] = np.abs(self.ties.value).max(initial=0.0)
 
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
         i = self.integrator
         made, status = self._run(
-            self.model.tree, self.work, self.middle, self.comparison, self.memory, self.dt, steps, tau, i.tol,
-            RETRACTIONS[i.retraction], GUESSES[i.guess], i.max_evaluations, stride, out_q, out_momentum, evaluations,
+            self.model.tree, self.work, self.middle, self.comparison, self.ties, self.memory, self.dt, steps, tau, i.tol,
+            RETRACTIONS[i.retraction], GUESSES[i.guess], i.max_evaluations, stride, out_q, out_momentum, self.extra["constraint_error"],
+            evaluations,
         )  # fmt: skip
         residual = float(self.memory[layout.LAST_RESIDUAL])
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
@@ -106,6 +147,8 @@ class _Stepper:
         singular = explain_singular(self.model, self.work.q, limit=100.0)
         if singular:
             return singular
+        if self.ties is not None and (dependent := explain_dependent(self.model, self.work.q, self.memory[layout.TIME])):
+            return dependent
         remedies = ["a smaller dt"]
         if self.integrator.solver != "newton":
             remedies.append('solver="newton"')
@@ -126,6 +169,28 @@ class _Stepper:
             f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}) "
             f"after {self.integrator.max_evaluations} evaluations at most; try {', '.join(remedies)}"
         )
+
+
+class _ComposedStepper(_Stepper):
+    """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
+
+    def __init__(self, integrator: Variational, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
+        super().__init__(integrator, model, state, dt)
+        self._run = Direct(composition.run)
+        self.stages = composition.make_stages(gammas, len(model.bodies), model.nq, model.nv)
+        self.stages.d[:] = np.outer(gammas, dt * state.v)
+        self.stages.S1[:] = self.work.S1
+        self.memory = self.stages.memory[0]
+        self.memory[layout.TIME] = state.t
+
+    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
+        i = self.integrator
+        made, status = self._run(
+            self.model.tree, self.work, self.middle, self.stages, self.dt, steps, tau, i.tol, RETRACTIONS[i.retraction],
+            i.max_evaluations, stride, out_q, out_momentum, evaluations,
+        )  # fmt: skip
+        residual = float(self.memory[layout.LAST_RESIDUAL])
+        return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
 
 
 class _SviStepper(_Stepper):

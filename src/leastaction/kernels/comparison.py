@@ -3,10 +3,12 @@
 from ..lie.algebra import add, cross, load3, load9, matvec, store3
 from ..lie.jit import kernel
 from .articulated import forward_dynamics, mass_factor, mass_solve
+from .dense import lu_factor, lu_solve
 from .drnea import project
 from .layout import AA, AL, BROYDEN, DENSE, GRAVITY, IG3, L_P, L_P1, L_R, L_R1, LA, LL, NV, PARENT, RIQN, SCALE, TIME, VI, F, P, R
 from .loads import gravity_wrench
-from .midpoint import factorise12, joint_curvature, solve12, wrench_derivative
+from .mid_potentials import coupling_rows, factorise_middle, solve_middle
+from .midpoint import joint_curvature, wrench_derivative
 from .spatial import column_dot, pass_to_parent, twist_to_child
 from .step import full_residual, momentum_scale
 from .tree_newton import assemble, factorise, solve
@@ -52,8 +54,8 @@ def exact_direction(m, w, mid, h, retraction):
         factorise(m, w)
         solve(m, w)
     else:
-        factorise12(m, w, mid, h)
-        solve12(m, w, mid, h)
+        factorise_middle(m, w, mid, h)
+        solve_middle(m, w, mid, h)
 
 
 @kernel
@@ -128,6 +130,12 @@ def dense_jacobian(m, w, mid, other, h):
             for k in range(n):
                 for a in range(12):
                     eta[k, a], dF[k, a] = 0.0, 0.0
+    if mid is not None and mid.left.shape[0] > 0:
+        coupling_rows(m, w, mid, h)
+        for e in range(mid.left.shape[0]):
+            for r in range(J.shape[0]):
+                for c in range(J.shape[0]):
+                    J[r, c] += mid.left[e, r] * mid.right[e, c]
 
 
 @kernel
@@ -150,7 +158,7 @@ def vary_from(m, w, mid, other, i, column):
                 a, l = load3(mid.S1, column, 0), load3(mid.S1, column, 3)
             store3(eta, k, 6, a)
             store3(eta, k, 9, l)
-            wrench_derivative(m, mid, k, mid.H)
+            wrench_derivative(m, w, mid, k, mid.H)
             for r in range(6):
                 s = 0.0
                 for c in range(6):
@@ -160,28 +168,9 @@ def vary_from(m, w, mid, other, i, column):
 
 @kernel
 def dense_solve(J, pivot, rhs, out):
-    """out = J^-1 rhs by LU with row pivoting, J overwritten."""
+    """out = J^-1 rhs, J overwritten."""
     n = rhs.shape[0]
     for j in range(n):
         out[j] = rhs[j]
-    for k in range(n):
-        p = k
-        for r in range(k + 1, n):
-            if abs(J[r, k]) > abs(J[p, k]):
-                p = r
-        pivot[k] = p
-        if p != k:
-            for c in range(n):
-                J[k, c], J[p, c] = J[p, c], J[k, c]
-            out[k], out[p] = out[p], out[k]
-        for r in range(k + 1, n):
-            f = J[r, k] / J[k, k]
-            if f != 0.0:
-                for c in range(k + 1, n):
-                    J[r, c] -= f * J[k, c]
-                out[r] -= f * out[k]
-    for k in range(n - 1, -1, -1):
-        s = out[k]
-        for c in range(k + 1, n):
-            s -= J[k, c] * out[c]
-        out[k] = s / J[k, k]
+    lu_factor(J, pivot, n)
+    lu_solve(J, pivot, n, out)

@@ -7,6 +7,7 @@ from .crba import mass_matrix
 from .drnea import set_node
 from .layout import F
 from .loads import custom_forces, spring_gradient, world_poses
+from .potentials import add_potentials, pair_springs_energy
 
 # columns of the energies
 KINETIC, GRAVITATIONAL, ELASTIC = 0, 1, 2
@@ -25,6 +26,7 @@ def place(m, w, q, forces):
         spring_gradient(m, w.q, w.d, 0.0, w.load)
         for j in range(forces.shape[0]):
             forces[j] -= w.load[j]
+    add_potentials(m, w, w.q, -1.0, forces)
 
 
 @entry
@@ -64,7 +66,7 @@ def recording(m, w, what, half_step, q, recorded, v, p, energy, total):
         for c in range(6):
             total[k, c] = w.row[0, F + c]
         energy[k, GRAVITATIONAL] = gravity_potential(m, w)
-        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load)
+        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load) + pair_springs_energy(m, w) + add_potentials(m, w, w.q, 1.0, w.load)
 
 
 @kernel

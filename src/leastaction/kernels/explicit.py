@@ -19,8 +19,10 @@ from ..lie.algebra import ZERO3, add, cross
 from ..lie.jit import entry, inlined, kernel
 from ..lie.retraction_exp import displacement
 from .charts import switch_charts
-from .evaluate import acceleration
+from .constrained import constrained_acceleration
+from .evaluate import acceleration, place
 from .layout import KIND, NV, QI, VI
+from .tree_constraints import constrain_node
 
 # methods
 SEMI_IMPLICIT_EULER, HEUN, RK4, RKMK4 = range(4)
@@ -167,10 +169,19 @@ def move(m, s, method):
             dispatch.normalise(m.link[i, KIND], s.new_q, m.link[i, QI])
 
 
+@inlined
+def accelerate(m, w, con, s, t, q, v, tau):
+    """s.a = acceleration; `con` is None for a tree, and its `Ties` if there are constraints."""
+    if con is None:
+        acceleration(m, w, t, q, v, tau, s.bodies, s.a)
+    else:
+        constrained_acceleration(m, w, con, t, q, v, tau, s.bodies, s.a)
+
+
 @kernel
-def euler_step(m, w, s, t, h, tau):
+def euler_step(m, w, con, s, t, h, tau):
     """v + h a(q, v), then q with the new velocity.  Writes new_q, new_v; returns the number of force evaluations."""
-    acceleration(m, w, t, s.q, s.v, tau, s.bodies, s.a)
+    accelerate(m, w, con, s, t, s.q, s.v, tau)
     for j in range(s.v.shape[0]):
         s.new_v[j] = s.v[j] + h * s.a[j]
         s.x[j] = h * s.new_v[j]
@@ -180,7 +191,7 @@ def euler_step(m, w, s, t, h, tau):
 
 
 @kernel
-def runge_kutta_step(m, w, s, method, t, h, tau):
+def runge_kutta_step(m, w, con, s, method, t, h, tau):
     """Writes new_q, new_v; returns the number of force evaluations."""
     nq, nv = s.q.shape[0], s.v.shape[0]
     for j in range(nq):
@@ -197,7 +208,7 @@ def runge_kutta_step(m, w, s, method, t, h, tau):
         for j in range(nv):
             s.new_v[j] = s.v[j] + along * h * s.a[j]
         move(m, s, method)
-        acceleration(m, w, t + along * h, s.new_q, s.new_v, tau, s.bodies, s.a)
+        accelerate(m, w, con, s, t + along * h, s.new_q, s.new_v, tau)
         if method == RKMK4:
             canonical_rates(m, s.x, s.new_v, s.drift)
         else:
@@ -223,21 +234,27 @@ def is_sound(a):
     return sound
 
 
+@kernel
+def constraint_error(m, w, con, t, q):
+    place(m, w, q, w.r)
+    return constrain_node(m, w, con, t)
+
+
 @entry
-def run(m, w, s, clock, method, h, steps, tau, stride, out_q, out_v, evaluations):
+def run(m, w, con, s, clock, method, h, steps, tau, stride, out_q, out_v, out_error, evaluations):
     """Make `steps` steps of length h; returns (steps made, status).  A step that is not finite is not made.
 
     tau          (1, nv) or (steps, nv) joint forces, constant over each step
-    out_*        every stride-th node is written here
+    out_*        every stride-th node is written here, with constraints also their largest error
     evaluations  number of force evaluations of each step
     """
     for step in range(steps):
         t = clock[START] + clock[COUNT] * h
         row = step if tau.shape[0] > 1 else 0
         if method == SEMI_IMPLICIT_EULER:
-            evaluations[step] = euler_step(m, w, s, t, h, tau[row])
+            evaluations[step] = euler_step(m, w, con, s, t, h, tau[row])
         else:
-            evaluations[step] = runge_kutta_step(m, w, s, method, t, h, tau[row])
+            evaluations[step] = runge_kutta_step(m, w, con, s, method, t, h, tau[row])
         if not (is_sound(s.new_q) and is_sound(s.new_v)):
             return step, NOT_FINITE
         copy(s.new_q, s.q)
@@ -249,4 +266,6 @@ def run(m, w, s, clock, method, h, steps, tau, stride, out_q, out_v, evaluations
             k = (step + 1) // stride - 1
             copy(s.q, out_q[k])
             copy(s.v, out_v[k])
+            if con is not None:
+                out_error[k] = constraint_error(m, w, con, t + h, s.q)
     return steps, FINISHED

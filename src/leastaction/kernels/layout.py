@@ -33,6 +33,14 @@ W_FORCE, W_MOMENT, W_POINT = _i(0), _i(3), _i(6)
 WRENCH_COLUMNS = _i(9)
 BODY_FIXED, WORLD_FIXED = _i(0), _i(1)
 
+# columns of Tree.pair, springs between two points
+PAIR_A, PAIR_B, PAIR_STIFFNESS, PAIR_LENGTH = _i(0), _i(3), _i(6), _i(7)
+PAIR_COLUMNS = _i(8)
+
+# columns of Tree.energy_on and Tree.energy_at, potentials of coordinates
+UP = _i(1)
+UQ, UV = _i(0), _i(1)
+
 # columns of Work.row
 R = _i(0)  # 9  X(q_k): body axes in the parent
 P = _i(9)  # 3  X(q_k): body origin in the parent, m
@@ -86,6 +94,11 @@ class Tree(NamedTuple):
     wrench_on: NDArray[np.int64]  # (k, 2) body row, BODY_FIXED or WORLD_FIXED
     wrench: NDArray[np.float64]  # (k, WRENCH_COLUMNS) force, moment, point, canonical body axes (or world axes)
     custom: NDArray[np.int64]  # addresses of compiled user forces
+    pair_on: NDArray[np.int64]  # (k, 3) springs between two points: body rows a and b, address of the energy of the distance or 0
+    pair: NDArray[np.float64]  # (k, PAIR_COLUMNS) points a and b in canonical body axes, m; stiffness, N/m, and length, m, if linear
+    energy_on: NDArray[np.int64]  # (u+1, 2) potentials of coordinates: address, first row of energy_at; a last row ends the last one
+    energy_at: NDArray[np.int64]  # (..., 2) the coordinates they depend on: entry of q, entry of v
+    energy_param: NDArray[np.float64]  # (k+u, ...) parameters of generated energies
 
 
 class Work(NamedTuple):
@@ -111,9 +124,13 @@ class Work(NamedTuple):
     world: NDArray[np.float64]  # (n+1, 12) pose in the world: rotation, position; only where a force needs it
     charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
     chart: NDArray[np.float64]  # (SCRATCH,) the same
+    x: NDArray[np.float64]  # (c,) what a generated energy is evaluated at, c the most coordinates of one
+    jet: NDArray[np.float64]  # (1, 1 + c + c^2) its value, gradient and Hessian
 
 
-def make_work(n: int, nq: int, nv: int) -> Work:
+def make_work(n: int, nq: int, nv: int, most: int = 1) -> Work:
+    """most: largest number of coordinates a potential depends on."""
+
     def zeros(*shape):
         return np.zeros(shape)
 
@@ -122,7 +139,7 @@ def make_work(n: int, nq: int, nv: int) -> Work:
         z=zeros(nv), step=zeros(nv), target=zeros(nv), target_last=zeros(nv), load=zeros(nv),
         history=zeros(4, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
         factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
-        charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH),
+        charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), x=zeros(most), jet=zeros(1, 1 + most + most**2),
     )  # fmt: skip
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
@@ -134,7 +151,7 @@ class Middle(NamedTuple):
 
     row: NDArray[np.float64]  # (n+1, 15) pose in the parent, gravity, columns R, P, GRAVITY as in Work.row
     wrench: NDArray[np.float64]  # (n+1, 6) wrench on the body and everything beyond it
-    world: NDArray[np.float64]  # (n+1, 9) rotation in the world
+    world: NDArray[np.float64]  # (n+1, 12) rotation and position in the world; only where a force needs it
     S0: NDArray[np.float64]  # (nv, 6) midpoint twist per variation of the start
     S1: NDArray[np.float64]  # (nv, 6) ... of the increment
     S2: NDArray[np.float64]  # (nv, 6) ... of the end
@@ -154,18 +171,31 @@ class Middle(NamedTuple):
     b: NDArray[np.float64]  # (n+1, 12) wrenches of the solve
     y: NDArray[np.float64]  # (n+1, 12) variations of the solve
     t: NDArray[np.float64]  # (nv,) scratch
+    q: NDArray[np.float64]  # (nq,) coordinates half way, those without quaternions
+    left: NDArray[np.float64]  # (k, nv) rows of potentials between bodies, see kernels/mid_potentials.py
+    right: NDArray[np.float64]  # (k, nv)
+    Y: NDArray[np.float64]  # (k, nv) J^-1 left
+    C: NDArray[np.float64]  # (k, k)
+    pivot: NDArray[np.int64]  # (k,)
+    c: NDArray[np.float64]  # (k,) scratch
+    moves: NDArray[np.float64]  # (3, nv) scratch
+    unit: NDArray[np.float64]  # (n+1, 6) scratch
+    saved: NDArray[np.float64]  # (nv,) scratch
 
 
-def make_middle(n: int, nv: int, gravity: NDArray[np.float64]) -> Middle:
+def make_middle(n: int, nq: int, nv: int, gravity: NDArray[np.float64], rows: int = 0) -> Middle:
+    """rows: three per spring between points, one per coordinate of a potential."""
+
     def zeros(*shape):
         return np.zeros(shape)
 
     middle = Middle(
-        row=zeros(n + 1, 15), wrench=zeros(n + 1, 6), world=zeros(n + 1, 9), S0=zeros(nv, 6), S1=zeros(nv, 6), S2=zeros(nv, 6),
+        row=zeros(n + 1, 15), wrench=zeros(n + 1, 6), world=zeros(n + 1, 12), S0=zeros(nv, 6), S1=zeros(nv, 6), S2=zeros(nv, 6),
         start=zeros(nv), end=zeros(nv), size=zeros(nv),
         A=zeros(n + 1, 12, 12), U=zeros(nv, 12), W=zeros(nv, 12), B=zeros(nv, 6), H=zeros(6, 6),
         E=zeros(6, 6), X0=zeros(6, 6), X1=zeros(6, 6), Xm=zeros(6, 6), T=zeros(12, 12), b=zeros(n + 1, 12), y=zeros(n + 1, 12),
-        t=zeros(nv),
+        t=zeros(nv), q=zeros(nq), left=zeros(rows, nv), right=zeros(rows, nv), Y=zeros(rows, nv), C=zeros(rows, rows),
+        pivot=np.zeros(rows, dtype=np.int64), c=zeros(rows), moves=zeros(3, nv), unit=zeros(n + 1, 6), saved=zeros(nv),
     )  # fmt: skip
     middle.row[0, GRAVITY : GRAVITY + 3] = gravity
     middle.world[0, [0, 4, 8]] = 1.0

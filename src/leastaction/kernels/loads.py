@@ -5,6 +5,7 @@ from ..lie.algebra import add, axpy, cross, load3, load9, matmul, matvec, store3
 from ..lie.jit import inlined, kernel
 from .call import call_force
 from .layout import KIND, MASS, MOMENT, NV, PARENT, QI, VI, W_FORCE, W_MOMENT, W_POINT, WORLD_FIXED, F, P, R
+from .potentials import add_pair_springs
 
 
 @inlined
@@ -38,9 +39,10 @@ def applied_wrench(m, w, e):
 
 @kernel
 def add_wrenches(m, w, impulse):
-    """F += impulse * applied wrenches.  Reads R, P; writes F and Work.world."""
-    if m.wrench_on.shape[0] > 0:
+    """F += impulse * applied wrenches and springs between points.  Reads R, P; writes F and Work.world."""
+    if m.wrench_on.shape[0] > 0 or m.pair_on.shape[0] > 0:
         world_poses(m, w)
+        add_pair_springs(m, w, impulse)
     for e in range(m.wrench_on.shape[0]):
         i = m.wrench_on[e, 0]
         a, l = applied_wrench(m, w, e)

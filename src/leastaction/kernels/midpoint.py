@@ -7,7 +7,26 @@ the work of many.
 """
 
 from ..joints import dispatch
-from ..lie.algebra import accumulate3, add, cross, hat, hat_mat, load3, load9, matadd, matscale, matvec, store3, store9, tmatvec
+from ..lie.algebra import (  # fmt: skip
+    accumulate3,
+    add,
+    axpy,
+    cross,
+    hat,
+    hat_mat,
+    load3,
+    load9,
+    mat_hat,
+    matadd,
+    mataxpy,
+    matmul,
+    matmul_t,
+    matscale,
+    matvec,
+    store3,
+    store9,
+    tmatvec,
+)
 from ..lie.jit import inlined, kernel
 from .drnea import joint_pose
 from .layout import (
@@ -21,8 +40,12 @@ from .layout import (
     MASS,
     MOMENT,
     NV,
+    PAIR_A,
+    PAIR_B,
     PARENT,
     QI,
+    UQ,
+    UV,
     VI,
     W_FORCE,
     W_MOMENT,
@@ -32,7 +55,8 @@ from .layout import (
     R,
 )
 from .loads import gravity_wrench
-from .spatial import column_dot, pass_to_parent
+from .potentials import add_potentials, pair_energy, push
+from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_child
 
 
 @kernel
@@ -54,15 +78,19 @@ def mid_node(m, w, mid):
         a, l = gravity_wrench(m.body, i, g)
         store3(mid.wrench, i, 0, a)
         store3(mid.wrench, i, 3, l)
-    if m.wrench_on.shape[0] > 0:
+    if m.wrench_on.shape[0] > 0 or m.pair_on.shape[0] > 0:
         for i in range(1, n):
             p = link[i, PARENT]
-            rotate_world(mid.world, row, i, p)
+            place_in_world(mid.world, row, i, p)
         for e in range(m.wrench_on.shape[0]):
             i = m.wrench_on[e, 0]
             force, moment = wrench_in_body(m, mid.world, e, i)
             accumulate3(mid.wrench, i, 0, add(moment, cross(load3(m.wrench, e, W_POINT), force)))
             accumulate3(mid.wrench, i, 3, force)
+        for e in range(m.pair_on.shape[0]):
+            _, over, _, v = pair_energy(m, mid.world, e, w.x, w.jet)
+            push(mid.wrench, 0, mid.world, m.pair_on[e, 0], load3(m.pair, e, PAIR_A), v, -over)
+            push(mid.wrench, 0, mid.world, m.pair_on[e, 1], load3(m.pair, e, PAIR_B), v, over)
     for i in range(n - 1, 0, -1):
         a, l = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
@@ -71,6 +99,8 @@ def mid_node(m, w, mid):
             mid.size[j] = column_size(mid.S0, j, a, l)
         pass_to_parent(mid.wrench, i, link[i, PARENT], 0, load9(row, i, R), load3(row, i, P), a, l)
     subtract_springs(m, w, mid)
+    if m.energy_at.shape[0] > 0:
+        subtract_potentials(m, w, mid)
 
 
 @inlined
@@ -83,12 +113,11 @@ def column_size(S, j, a, l):
 
 
 @inlined
-def rotate_world(world, row, i, p):
-    """World rotation of body i from that of its parent."""
-    Q, rot = load9(world, p, 0), load9(row, i, R)
-    for c in range(3):
-        y = matvec(Q, (rot[c], rot[3 + c], rot[6 + c]))
-        world[i, c], world[i, 3 + c], world[i, 6 + c] = y[0], y[1], y[2]
+def place_in_world(world, row, i, p):
+    """World pose of body i from that of its parent."""
+    Q = load9(world, p, 0)
+    store9(world, i, 0, matmul(Q, load9(row, i, R)))
+    store3(world, i, 9, add(load3(world, p, 9), matvec(Q, load3(row, i, P))))
 
 
 @inlined
@@ -124,8 +153,26 @@ def subtract_springs(m, w, mid):
 
 
 @kernel
-def wrench_derivative(m, mid, i, H):
-    """H[:6, :6] = d wrench_i / d zeta_i: vectors fixed in space turn in body axes by dg = g x zeta."""
+def subtract_potentials(m, w, mid):
+    """User potentials at the coordinates half way; mid.q = these."""
+    for k in range(m.energy_at.shape[0]):
+        mid.q[m.energy_at[k, UQ]] = w.q[m.energy_at[k, UQ]] + 0.5 * w.d[m.energy_at[k, UV]]
+    g = w.load
+    for j in range(g.shape[0]):
+        g[j] = 0.0
+    add_potentials(m, w, mid.q, 1.0, g)
+    for j in range(g.shape[0]):
+        mid.size[j] += abs(g[j])
+        mid.start[j] -= 0.5 * g[j]
+        mid.end[j] -= 0.5 * g[j]
+
+
+@kernel
+def wrench_derivative(m, w, mid, i, H):
+    """H[:6, :6] = d wrench_i / d zeta_i: vectors fixed in space turn in body axes by dg = g x zeta.
+
+    Of a spring between points this is the part at constant force; the rest couples bodies, see kernels/mid_potentials.py.
+    """
     for a in range(6):
         for b in range(6):
             H[a, b] = 0.0
@@ -137,6 +184,18 @@ def wrench_derivative(m, mid, i, H):
             force, moment = wrench_in_body(m, mid.world, e, i)
             add_block(H, 0, matadd(hat_mat(load3(m.wrench, e, W_POINT), hat(force)), hat(moment)))
             add_block(H, 3, hat(force))
+    for e in range(m.pair_on.shape[0]):
+        if m.pair_on[e, 0] == i or m.pair_on[e, 1] == i:
+            _, over, _, v = pair_energy(m, mid.world, e, w.x, w.jet)
+            force = tmatvec(load9(mid.world, i, 0), v)
+            if m.pair_on[e, 0] == i:
+                turn = matscale(-over, hat(force))
+                add_block(H, 0, hat_mat(load3(m.pair, e, PAIR_A), turn))
+                add_block(H, 3, turn)
+            else:
+                turn = matscale(over, hat(force))
+                add_block(H, 0, hat_mat(load3(m.pair, e, PAIR_B), turn))
+                add_block(H, 3, turn)
 
 
 @inlined
@@ -163,7 +222,7 @@ def factorise12(m, w, mid, h):
                 c = 3 * a + b
                 A[i, a, b], A[i, a, 3 + b] = w.art[i, AA + c], w.art[i, AA + 9 + c]
                 A[i, 3 + a, b], A[i, 3 + a, 3 + b] = w.art[i, AA + 18 + c], w.art[i, AA + 27 + c]
-        wrench_derivative(m, mid, i, mid.H)
+        wrench_derivative(m, w, mid, i, mid.H)
         for a in range(6):
             for b in range(6):
                 A[i, 6 + a, 6 + b] = mid.H[a, b]
@@ -202,6 +261,14 @@ def eliminate_joint(m, w, mid, i, h):
         for r in range(3):
             U[j, 6 + r] += a[r]
             U[j, 9 + r] += l[r]
+    if nv == 1:
+        inverse = 1.0 / B[v, 0]
+        B[v, 0] = inverse
+        for a in range(12):
+            u = inverse * U[v, a]
+            for b in range(12):
+                A[i, a, b] -= u * W[v, b]
+        return
     invert_block(B, v, nv, E)
     for a in range(12):
         for b in range(12):
@@ -262,89 +329,86 @@ def invert_block(B, v, nv, E):
 
 
 @inlined
-def adjoint(M, rot, p):
-    """M = Ad_{X^-1}, X = (rot, p): (omega, v) -> (R'omega, R'(v + omega x p))."""
+def load_block(A, i, r, c):
+    """The 3x3 block of A[i] with its corner at (r, c)."""
+    return (A[i, r, c], A[i, r, c + 1], A[i, r, c + 2],
+            A[i, r + 1, c], A[i, r + 1, c + 1], A[i, r + 1, c + 2],
+            A[i, r + 2, c], A[i, r + 2, c + 1], A[i, r + 2, c + 2])  # fmt: skip
+
+
+@inlined
+def accumulate_block(A, i, r, c, x):
     for a in range(3):
-        for b in range(3):
-            M[a, b] = rot[3 * b + a]
-            M[3 + a, 3 + b] = rot[3 * b + a]
-            M[a, 3 + b] = 0.0
-    for a in range(3):
-        y = cross(p, (rot[a], rot[3 + a], rot[6 + a]))  # row a of -R'p^ is p x (column a of R)
-        M[3 + a, 0], M[3 + a, 1], M[3 + a, 2] = y[0], y[1], y[2]
+        A[i, r + a, c] += x[3 * a]
+        A[i, r + a, c + 1] += x[3 * a + 1]
+        A[i, r + a, c + 2] += x[3 * a + 2]
+
+
+@inlined
+def carry_block(A, i, p, r, c, left, at, right, at_right):
+    """A_p += Ad_left' A_i Ad_right for the 6x6 blocks with their corner at (r, c); poses as rotation and origin."""
+    aa, al = load_block(A, i, r, c), load_block(A, i, r, c + 3)
+    la, ll = load_block(A, i, r + 3, c), load_block(A, i, r + 3, c + 3)
+    aa, al = matmul_t(matmul(left, aa), right), matmul_t(matmul(left, al), right)
+    la, ll = matmul_t(matmul(left, la), right), matmul_t(matmul(left, ll), right)
+    al2 = matadd(al, hat_mat(at, ll))
+    aa2 = matadd(aa, hat_mat(at, la))
+    accumulate_block(A, p, r, c, mataxpy(-1.0, mat_hat(al2, at_right), aa2))
+    accumulate_block(A, p, r, c + 3, al2)
+    accumulate_block(A, p, r + 3, c, mataxpy(-1.0, mat_hat(ll, at_right), la))
+    accumulate_block(A, p, r + 3, c + 3, ll)
 
 
 @kernel
 def add_to_parent12(w, mid, i, p):
     """A_p += left' A right, left = (Ad at the start, Ad at the midpoint), right = (Ad at the end, Ad at the midpoint)."""
-    A, T = mid.A, mid.T
-    adjoint(mid.X0, load9(w.linear, i, L_R), load3(w.linear, i, L_P))
-    adjoint(mid.X1, load9(w.linear, i, L_R1), load3(w.linear, i, L_P1))
-    adjoint(mid.Xm, load9(mid.row, i, R), load3(mid.row, i, P))
-    for a in range(12):
-        for b in range(6):
-            s, t = 0.0, 0.0
-            for c in range(6):
-                s += A[i, a, c] * mid.X1[c, b]
-                t += A[i, a, 6 + c] * mid.Xm[c, b]
-            T[a, b], T[a, 6 + b] = s, t
-    for a in range(6):
-        for b in range(12):
-            s, t = 0.0, 0.0
-            for c in range(6):
-                s += mid.X0[c, a] * T[c, b]
-                t += mid.Xm[c, a] * T[6 + c, b]
-            A[p, a, b] += s
-            A[p, 6 + a, b] += t
+    start, at = load9(w.linear, i, L_R), load3(w.linear, i, L_P)
+    end, at_end = load9(w.linear, i, L_R1), load3(w.linear, i, L_P1)
+    half, at_half = load9(mid.row, i, R), load3(mid.row, i, P)
+    carry_block(mid.A, i, p, 0, 0, start, at, end, at_end)
+    carry_block(mid.A, i, p, 0, 6, start, at, half, at_half)
+    carry_block(mid.A, i, p, 6, 0, half, at_half, end, at_end)
+    carry_block(mid.A, i, p, 6, 6, half, at_half, half, at_half)
 
 
 @kernel
 def solve12(m, w, mid, h):
-    """z = J^-1 r with the twelve-dimensional factorisation."""
-    link, b, y = m.link, mid.b, mid.y
+    """z = J^-1 r with the twelve-dimensional factorisation: wrenches of the start and of the midpoint go to the root, variations of the
+    end and of the midpoint come from it."""
+    link, b, y, t = m.link, mid.b, mid.y, mid.t
     n = link.shape[0]
-    for i in range(n):
+    for i in range(1, n):
         for a in range(12):
-            b[i, a], y[i, a] = 0.0, 0.0
+            b[i, a] = 0.0
     for i in range(n - 1, 0, -1):
-        v, nv = link[i, VI], link[i, NV]
+        p, v, nv = link[i, PARENT], link[i, VI], link[i, NV]
+        sa, sl, ma, ml = load3(b, i, 0), load3(b, i, 3), load3(b, i, 6), load3(b, i, 9)
         for r in range(v, v + nv):
-            s = w.r[r]
-            for a in range(6):
-                s -= w.S0[r, a] * b[i, a] - h * mid.S0[r, a] * b[i, 6 + a]
-            mid.t[r] = s
+            t[r] = w.r[r] - column_dot(w.S0, r, sa, sl) + h * column_dot(mid.S0, r, ma, ml)
         for r in range(v, v + nv):
-            s = 0.0
+            z = 0.0
             for c in range(nv):
-                s += mid.B[r, c] * mid.t[v + c]
-            w.z[r] = s
-        for r in range(v, v + nv):
-            for a in range(12):
-                b[i, a] += mid.U[r, a] * w.z[r]
-        adjoint(mid.X0, load9(w.linear, i, L_R), load3(w.linear, i, L_P))
-        adjoint(mid.Xm, load9(mid.row, i, R), load3(mid.row, i, P))
-        p = link[i, PARENT]
-        for a in range(6):
-            for c in range(6):
-                b[p, a] += mid.X0[c, a] * b[i, c]
-                b[p, 6 + a] += mid.Xm[c, a] * b[i, 6 + c]
+                z += mid.B[r, c] * t[v + c]
+            w.z[r] = z
+            sa, sl = axpy(z, load3(mid.U, r, 0), sa), axpy(z, load3(mid.U, r, 3), sl)
+            ma, ml = axpy(z, load3(mid.U, r, 6), ma), axpy(z, load3(mid.U, r, 9), ml)
+        if p > 0:
+            pass_to_parent(b, i, p, 0, load9(w.linear, i, L_R), load3(w.linear, i, L_P), sa, sl)
+            pass_to_parent(b, i, p, 6, load9(mid.row, i, R), load3(mid.row, i, P), ma, ml)
     for i in range(1, n):
         p, v, nv = link[i, PARENT], link[i, VI], link[i, NV]
-        adjoint(mid.X1, load9(w.linear, i, L_R1), load3(w.linear, i, L_P1))
-        adjoint(mid.Xm, load9(mid.row, i, R), load3(mid.row, i, P))
-        for a in range(6):
-            for c in range(6):
-                y[i, a] += mid.X1[a, c] * y[p, c]
-                y[i, 6 + a] += mid.Xm[a, c] * y[p, 6 + c]
+        ea, el = twist_to_child(load9(w.linear, i, L_R1), load3(w.linear, i, L_P1), load3(y, p, 0), load3(y, p, 3))
+        ma, ml = twist_to_child(load9(mid.row, i, R), load3(mid.row, i, P), load3(y, p, 6), load3(y, p, 9))
         for r in range(v, v + nv):
-            s = 0.0
-            for a in range(12):
-                s += mid.W[r, a] * y[i, a]
-            mid.t[r] = s
+            t[r] = dot6(mid.W, r, 0, ea, el) + dot6(mid.W, r, 6, ma, ml)
         for r in range(v, v + nv):
+            z = w.z[r]
             for c in range(nv):
-                w.z[r] -= mid.B[r, c] * mid.t[v + c]
-        for r in range(v, v + nv):
-            for a in range(6):
-                y[i, a] += w.S1[r, a] * w.z[r]
-                y[i, 6 + a] += mid.S1[r, a] * w.z[r]
+                z -= mid.B[r, c] * t[v + c]
+            w.z[r] = z
+            ea, el = add_column(w.S1, r, z, ea, el)
+            ma, ml = add_column(mid.S1, r, z, ma, ml)
+        store3(y, i, 0, ea)
+        store3(y, i, 3, el)
+        store3(y, i, 6, ma)
+        store3(y, i, 9, ml)

@@ -7,6 +7,7 @@ from .drnea import carry_residual, residual, set_node
 from .layout import ALWAYS_NEW, HISTORY, KIND, NV, QI, RATE, VI
 from .loads import custom_forces, spring_gradient
 from .midpoint import mid_node
+from .potentials import add_potentials
 
 
 @inlined
@@ -42,9 +43,9 @@ def momentum_scale(m, w, mid, h):
     """What residuals are compared with: the largest momentum or impulse in the balance of the last residual."""
     top = largest(w.target)
     if mid is not None:  # also where forces cancel, as in a mechanism at rest: their rounding does not
-        top = max(top, h * largest(mid.size))
+        top = max(top, abs(h) * largest(mid.size))
     if m.custom.shape[0] > 0:
-        top = max(top, 0.5 * h * largest(w.load))
+        top = max(top, 0.5 * abs(h) * largest(w.load))
     return top
 
 
@@ -69,15 +70,20 @@ def give_up(w, memory):
 
 @inlined
 def extrapolate(w, known):
-    """Guess: the last increments continued by a polynomial of degree 0 to 3.
+    """Guess of the increment."""
+    continue_polynomial(w.d, w.history, known, 0, w.d.shape[0])
 
-    A degree is raised as long as that would have guessed the last increment much better.  On smooth motion that leads
+
+@inlined
+def continue_polynomial(d, hist, known, first, last):
+    """Guess of d[first:last]: the last values continued by a polynomial of degree 0 to 3.
+
+    A degree is raised as long as that would have guessed the last value much better.  On smooth motion that leads
     to the cubic; where a step is long and the motion wild, a high degree would mislead Newton.
     """
-    hist = w.history
     e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
-    for j in range(w.d.shape[0]):
-        d0, d1, d2, d3, d4 = w.d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
+    for j in range(first, last):
+        d0, d1, d2, d3, d4 = d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
         e0 = max(e0, abs(d0 - d1))
         e1 = max(e1, abs(d0 - 2.0 * d1 + d2))
         e2 = max(e2, abs(d0 - 3.0 * (d1 - d2) - d3))
@@ -89,8 +95,8 @@ def extrapolate(w, known):
             degree = 2
             if known >= 5 and e3 < 0.3 * e2:
                 degree = 3
-    for j in range(w.d.shape[0]):
-        d0, d1, d2, d3 = w.d[j], hist[0, j], hist[1, j], hist[2, j]
+    for j in range(first, last):
+        d0, d1, d2, d3 = d[j], hist[0, j], hist[1, j], hist[2, j]
         x = d0
         if degree == 1:
             x = 2.0 * d0 - d1
@@ -102,7 +108,7 @@ def extrapolate(w, known):
         hist[2, j] = d2
         hist[1, j] = d1
         hist[0, j] = d0
-        w.d[j] = x
+        d[j] = x
 
 
 @inlined
@@ -121,6 +127,7 @@ def kick_springs(m, w, impulse):
         spring_gradient(m, w.q, w.d, 0.0, w.load)
         for j in range(w.d.shape[0]):
             w.target[j] -= impulse * w.load[j]
+    add_potentials(m, w, w.q, -impulse, w.target)
 
 
 @kernel
@@ -138,11 +145,17 @@ def begin(m, w, mid, h):
 @inlined
 def arrive(m, w, mid, h, t):
     """Move to the end of the step: new q, new node, target momentum of the next step (its half kick included)."""
+    arrive_with_kick(m, w, mid, h, h, t)
+
+
+@inlined
+def arrive_with_kick(m, w, mid, h, kick, t):
+    """The same where the next step has another length: kick is the mean of both."""
     advance_coordinates(m, w)
-    set_node(m, w, h, h if mid is None else 0.0, True, w.target)
+    set_node(m, w, h, kick if mid is None else 0.0, True, w.target)
     carry_residual(m, w)
     if mid is None:
-        kick_springs(m, w, h)
+        kick_springs(m, w, kick)
     else:
         for j in range(w.d.shape[0]):
             w.target[j] += h * mid.end[j]

@@ -49,6 +49,7 @@ class Frames(NamedTuple):
     above: NDArray[np.int64]  # (f+1, deepest) these coordinates, from the root
     body: NDArray[np.float64]  # (f+1, BODY_COLUMNS) of layout.py: C_k, mass, moment, inertia
     massive: NDArray[np.int64]  # (f+1,) 1 if the frame carries a body
+    of_body: NDArray[np.int64]  # (n+1,) frame of the body in each row of the tree
     pitch: NDArray[np.float64]  # (f+1,) metres per radian of SCREW_Z
     gravity: NDArray[np.float64]  # (3,) world axes, m/s^2
     stiffness: NDArray[np.float64]  # (nv,) joint springs

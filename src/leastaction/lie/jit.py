@@ -108,6 +108,13 @@ class _CacheImpl(CompileResultCacheImpl):
 class _EntryCache(FunctionCache):
     _impl_class = _CacheImpl
 
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except (AttributeError, ImportError):  # an index of an older version, which names classes that have moved since
+            self.flush()
+            return None
+
 
 _entries: set = set()
 

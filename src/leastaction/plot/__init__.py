@@ -4,6 +4,8 @@
     la.plot.energy({"variational": a, "Euler": b})       several runs compared
     la.plot.momentum(run)
     la.plot.joints(run, "link1", "link2")
+    la.plot.mechanism(model_or_run)                      the mechanism itself, drawn from its tree
+    la.plot.animation(run, "run.gif")                    the same as a film
 
 Matplotlib is imported when something is drawn, and only its Figure: no window, no global state.  Notebooks show the
 returned figure; `save_to="energy.png"` (or .svg, .pdf) writes it.
@@ -11,6 +13,7 @@ returned figure; `save_to="energy.png"` (or .svg, .pdf) writes it.
 
 from .energy import energy
 from .joints import joints
+from .mechanism import animation, mechanism
 from .momentum import momentum
 
-__all__ = ["energy", "joints", "momentum"]
+__all__ = ["animation", "energy", "joints", "mechanism", "momentum"]

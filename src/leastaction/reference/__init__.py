@@ -2,9 +2,11 @@
 
 pendulum   planar pendulum by elliptic functions
 free_body  torque-free rigid body by Jacobi's elliptic functions
+scissor    scissor lift with one degree of freedom (corrected Lagrangian of Johnson and Murphey)
 ode        any model, by an explicit method of order 8 with tight tolerances
+rigid_body Kobilarov's three integrators of a turning body, and the steps they can solve
 """
 
-from . import free_body, ode, pendulum
+from . import free_body, ode, pendulum, rigid_body, scissor
 
-__all__ = ["free_body", "ode", "pendulum"]
+__all__ = ["free_body", "ode", "pendulum", "rigid_body", "scissor"]

@@ -62,7 +62,7 @@ class Specialised:
     def step_module(self, retraction: str) -> ModuleType | None:
         callers = [
             step.full_residual, step.begin, step.arrive,
-            variational.choose_factorisation, variational.newton, variational.run,
+            variational.choose_factorisation, variational.newton, variational.solve_step, variational.run,
         ]  # fmt: skip
         return self._module(f"step_{retraction}", f"Variational step ({retraction})", step_units(RETRACTIONS[retraction]), callers)
 

@@ -60,7 +60,7 @@ def plan(units: list[Unit], tree: Tree, work: Work, coarse: bool) -> list[Planne
 
 
 def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, work: Work) -> tuple[Tracer, Facts]:
-    tracer = Tracer(bodies, facts, len(tree.wrench_on))
+    tracer = Tracer(bodies, facts, len(tree.wrench_on) + len(tree.pair_on))
     lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target")} | dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
     m = SimpleNamespace(link=tracer.link(), **{name: arrays[name] for name in constants})

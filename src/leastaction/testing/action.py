@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..forces import CustomForce, Damper, Spring, Wrench
+from ..forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from ..joints import Free, Spherical
 from ..mechanism import Body, Mechanism
 from . import matrices as mat
@@ -53,7 +53,7 @@ def kinetic_action(kin: Kinematics, q0: Array, q1: Array, h: float, retraction: 
 
 
 def potential(kin: Kinematics, q: Array) -> Array:
-    """Gravity of all bodies, fixed ones too, and joint springs, J."""
+    """Gravity of all bodies, fixed ones too, joint springs, springs between points and user potentials, J."""
     known: dict[str, Array] = {}
     total: Array = np.zeros(())
     for body in kin.mechanism.bodies.values():
@@ -63,7 +63,26 @@ def potential(kin: Kinematics, q: Array) -> Array:
     for force in kin.mechanism.forces:
         if isinstance(force, Spring):
             total = total + spring_energy(kin, force, q)
+        elif isinstance(force, (LinearSpring, NonlinearSpring, UserPotential)):
+            total = total + user_energy(kin, force, q, known)
     return total
+
+
+def user_energy(kin: Kinematics, force: LinearSpring | NonlinearSpring | UserPotential, q: Array, known: dict[str, Array]) -> Array:
+    """Springs between points and energies written by the user."""
+    if isinstance(force, UserPotential):
+        coordinates = [q[..., k] for joint in force.joints for k in range(*kin.by_joint[joint][1].indices(kin.nq))]
+        return force.expression(len(coordinates)).evaluate(coordinates)
+    if isinstance(force, LinearSpring):
+        return force.stiffness / 2 * (_distance(kin, force.a, force.b, q, known) - force.length) ** 2
+    if force.between is not None:
+        return force.expression().evaluate([_distance(kin, *force.between, q, known)])
+    return force.expression().evaluate([q[..., kin.by_joint[str(force.joint)][1].start]])
+
+
+def _distance(kin: Kinematics, a: str, b: str, q: Array, known: dict[str, Array]) -> Array:
+    vector = kin.place(a, q, known)[..., :3, 3] - kin.place(b, q, known)[..., :3, 3]
+    return np.sqrt(mat.dot(vector, vector))
 
 
 def spring_energy(kin: Kinematics, spring: Spring, q: Array) -> Array:

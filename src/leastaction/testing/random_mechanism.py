@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..examples import random_inertia, random_joint
-from ..forces import Damper, Spring, Wrench
+from ..forces import Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from ..joints import ALL, Fixed, Free, Joint, Prismatic, Revolute, Spherical, SymbolicJoint
 from ..mechanism import WORLD, Mechanism
 from ..model import Model
@@ -22,10 +22,12 @@ def random_mechanism(
     joints: Sequence[type[Joint] | Joint] | None = None,
     forces: bool = True,
     oddities: bool = True,
+    potentials: bool = False,
 ) -> Mechanism:
     """A random tree of n moving bodies over the given joint types or joints (all built-in types if left out).
 
     forces    joint springs and dampers on about half of the joints, wrenches on bodies and frames
+    potentials  also springs between points and potentials of coordinates
     oddities  also fixed bodies, frames that carry bodies, and massless bodies between massive ones
     """
     kinds = [k for k in (joints or ALL) if k is not Fixed]
@@ -50,6 +52,8 @@ def random_mechanism(
             places.append(f"fixed{i + 1}")
     if forces:
         _add_random_forces(mech, rng)
+    if potentials:
+        _add_random_potentials(mech, rng)
     return mech
 
 
@@ -95,3 +99,32 @@ def _add_random_forces(mech: Mechanism, rng: np.random.Generator) -> None:
             frame = "body" if rng.random() < 0.5 else "world"
             force, moment, point = rng.normal(size=(3, 3))
             mech.add_force(Wrench(name, 3.0 * force, moment, 0.3 * point, frame))
+
+
+def _add_random_potentials(mech: Mechanism, rng: np.random.Generator) -> None:
+    rows = mech.compile().frames
+    names = [WORLD, *mech.bodies, *mech.frames]
+    for k in range(3):
+        a, b = (names[i] for i in rng.choice(len(names), size=2, replace=False))
+        if rows[a][0] == rows[b][0]:
+            a, b = next(iter(mech.bodies)), WORLD
+            if rows[a][0] == 0:
+                continue
+        if k < 2:
+            mech.add_force(LinearSpring(a, b, rng.uniform(1.0, 20.0), rng.uniform(0.0, 1.0)))
+        else:
+            mech.add_force(NonlinearSpring(_rubber, between=(a, b), parameters={"k": rng.uniform(1.0, 5.0)}))
+    joints = [b for b in mech.bodies.values() if not isinstance(b.joint, (Fixed, Spherical, Free)) and b.joint.charts == 1]
+    if len(joints) > 1:
+        mech.add_force(UserPotential(_coupling, [b.joint_name for b in joints[:2]]))
+    single = [b.joint_name for b in joints if b.joint.nq == 1]
+    if single:
+        mech.add_force(NonlinearSpring(lambda x, sp: 3 * x**4 + sp.cos(x), joint=single[-1]))
+
+
+def _rubber(x, sp, p):
+    return p.k * (x**2 + sp.exp(-x))
+
+
+def _coupling(q, sp):
+    return 2 * sp.sin(q[0] - 2 * q[-1]) + q[0] ** 2 * q[-1]

@@ -1,0 +1,94 @@
+"""Second derivatives of constraints, and the derivative of the projection of momenta onto what the constraints allow."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .constraints import tree
+from .kernels import linearization as kernels
+from .model import Model
+from .step_derivatives import momentum_derivative
+
+Array = NDArray[np.float64]
+
+
+def rows(model: Model, ties: tree.Ties | None, q: Array, t: float) -> tuple[Array, Array]:
+    """h (m,) and Dh (m, nv)."""
+    if ties is None:
+        return np.zeros(0), np.zeros((0, model.nv))
+    tree.evaluate(model, ties, q, t)
+    return ties.value.copy(), ties.J0.copy()
+
+
+class Curvature:
+    """Second derivatives of the rows at one configuration.
+
+    The second rate of h for a constant velocity is a quadratic function of it, whose polarisation is the symmetric part of the
+    second derivative; on ball and free joints the rest is half the derivative along the bracket.
+    """
+
+    def __init__(self, model: Model, ties: tree.Ties, q: Array, t: float):
+        self.model, self.ties, self.q, self.t = model, ties, q, t
+        self.J = rows(model, ties, q, t)[1]
+        self._work, self._scratch = model.make_work(), np.zeros((len(model.bodies) + 1, 6))
+
+    def second_rates(self, v: Array) -> Array:
+        """(m,) second time derivative of h for the constant velocity v."""
+        kernels.second_constraint_rates(self.model.tree, self._work, self.ties, self.t, self.q, v, self._scratch)
+        return self.ties.rate.copy()
+
+    def of_impulse(self, lam: Array) -> Array:
+        """(nv, nv) derivative of Dh' lam in q."""
+        nv = self.model.nv
+        one, out = np.eye(nv), np.zeros((nv, nv))
+        rest, single = lam @ self.second_rates(np.zeros(nv)), [lam @ self.second_rates(e) for e in one]
+        for i in range(nv):
+            for j in range(i + 1):
+                both = lam @ self.second_rates(one[i] + one[j])
+                out[i, j] = out[j, i] = 0.5 * (both - single[i] - single[j] + rest)
+        return out + 0.5 * bracket_form(self.model, self.J.T @ lam)
+
+    def of_velocity(self, v: Array) -> Array:
+        """(m, nv) derivative of Dh v + dh/dt in q."""
+        columns = [0.25 * (self.second_rates(v + e) - self.second_rates(v - e)) for e in np.eye(self.model.nv)]
+        turned = [0.5 * bracket_form(self.model, row).T @ v for row in self.J]
+        return np.array(columns).T + np.array(turned).reshape(len(self.J), -1)
+
+
+def project_momentum(curvature: Curvature, p: Array) -> tuple[Array, Array, Array]:
+    """Momenta M v with M v + Dh' mu = p, Dh v + dh/dt = 0; and their derivatives (nv, nv) in q and in p."""
+    model, J = curvature.model, curvature.J
+    nv, m = model.nv, len(J)
+    M, _ = momentum_derivative(model, curvature.q, np.zeros(nv))
+    matrix = np.block([[M, J.T], [J, np.zeros((m, m))]])
+    ties = tree.evaluate(model, curvature.ties, curvature.q, curvature.t)
+    solution = np.linalg.solve(matrix, np.concatenate([p, -ties.rate]))
+    v, mu = solution[:nv], solution[nv:]
+    _, bent = momentum_derivative(model, curvature.q, v)
+    right = np.zeros((nv + m, 2 * nv))
+    right[:nv, :nv] = -bent - curvature.of_impulse(mu)
+    right[nv:, :nv] = -curvature.of_velocity(v)
+    right[:nv, nv:] = np.eye(nv)
+    change = M @ np.linalg.solve(matrix, right)[:nv]
+    return M @ v, change[:, :nv] + bent, change[:, nv:]
+
+
+def bracket_form(model: Model, p: Array) -> Array:
+    """(nv, nv) F[j, l] = p.[e_l, e_j]; only ball and free joints have a bracket."""
+    out = np.zeros((model.nv, model.nv))
+    for body in model.bodies:
+        if not body.joint.has_quaternion:
+            continue
+        vs = model.v_slice(body.joint_name)
+        part = p[vs]
+        n = len(part)
+        block = np.zeros((n, n))
+        for l, a in enumerate(np.eye(n)):
+            for j, b in enumerate(np.eye(n)):
+                bracket = np.cross(a[:3], b[:3])
+                if n == 6:
+                    bracket = np.concatenate([bracket, np.cross(a[:3], b[3:]) + np.cross(a[3:], b[:3])])
+                block[j, l] = part @ bracket
+        out[vs, vs] = block
+    return out

@@ -1,0 +1,28 @@
+"""Loop closure by a joint."""
+
+from __future__ import annotations
+
+from ..errors import MechanismError
+from ..joints import Free, Joint
+from .base import Constraint
+from .rows import joint_rows
+
+
+class Close(Constraint):
+    """A second joint between two bodies, which closes a loop: frame b moves against frame a as `joint` allows.
+
+    joint   any joint but Free; its axes are given in the frames, which coincide when it is in its zero position
+    a, b    names of frames or bodies; one of them may be "world"
+
+    Rows that the other joints of a loop imply already (a planar loop closed by a revolute joint has three of them) are left out
+    when a simulation starts; `la.Maximal` says which.
+    """
+
+    def __init__(self, joint: Joint, a: str, b: str):
+        if isinstance(joint, type) or not isinstance(joint, Joint) or isinstance(joint, Free):
+            raise MechanismError(f"Close({a!r}, {b!r}): joint = {joint!r}; give a joint that holds something, for example Revolute()")
+        self.joint, self.a, self.b = joint, a, b
+
+    def apply(self, builder) -> None:
+        name = f"Close({type(self.joint).__name__}, {self.a!r}, {self.b!r})"
+        builder.add_rows(name, self.a, self.b, joint_rows(self.joint), self.joint.frame())

@@ -1,0 +1,21 @@
+"""Two points at a fixed distance: a massless rod with ball joints at its ends."""
+
+from __future__ import annotations
+
+from ..checks import number
+from ..errors import MechanismError
+from .base import Constraint
+from .rows import DISTANCE, Row
+
+
+class Distance(Constraint):
+    """The origins of frames a and b stay `length` (m, > 0) apart."""
+
+    def __init__(self, a: str, b: str, length: float):
+        self.a, self.b = a, b
+        self.length = number(length, f"Distance({a!r}, {b!r}): length", MechanismError)
+        if self.length <= 0.0:
+            raise MechanismError(f"Distance({a!r}, {b!r}): length = {length!r} m; it needs a number > 0, or use Coincident for 0")
+
+    def apply(self, builder) -> None:
+        builder.add_rows(f"Distance({self.a!r}, {self.b!r})", self.a, self.b, (Row(DISTANCE, "distance", value=self.length),))

@@ -1,0 +1,93 @@
+"""Constraints written by the user as an expression of joint coordinates and time, and two that are so often needed that they have names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import MechanismError
+from .base import Constraint
+
+
+class SymbolicConstraint(Constraint):
+    """h = 0 for an expression h of joint coordinates, and of time if it is to be driven.
+
+    name         what it is called in messages
+    joints       names of the joints it depends on; each gives its coordinates in turn (joints without quaternions)
+    expression   function (q, sp) or (q, t, sp) -> h: `q` are the coordinates of those joints, `sp` is SymPy
+
+    >>> import leastaction as la
+    >>> mech = la.examples.double_pendulum()
+    >>> _ = mech.add_constraint(la.SymbolicConstraint("linkage", ["upper", "lower"], lambda q, sp: sp.sin(q[0]) + q[1] / 2))
+    >>> mech.compile().assemble({"upper": 0.3}, hold=["upper"]).round(6)
+    array([ 0.3    , -0.59104])
+    """
+
+    def __init__(self, name: str, joints: Sequence[str], expression: Callable[..., Any]):
+        self.name = name
+        self.joints = (joints,) if isinstance(joints, str) else tuple(joints)
+        if not self.joints or len(set(self.joints)) != len(self.joints):
+            raise MechanismError(f"constraint {name!r}: joints = {joints!r}; give the names of one or more joints, each once")
+        if not callable(expression):
+            raise MechanismError(
+                f"constraint {name!r}: expression = {expression!r} is not a function; give for example lambda q, sp: sp.sin(q[0]) - q[1]"
+            )
+        self.expression = expression
+
+    def apply(self, builder) -> None:
+        builder.add_function(self.name, self.joints, self._compile)
+
+    def _compile(self, count: int):
+        """Compiled h of so many coordinates."""
+        import sympy
+
+        from ..symbolic.constraint_module import constraint_module
+        from ..symbolic.graph import Graph
+
+        where = f"constraint {self.name!r}"
+        q, t = tuple(sympy.Symbol(f"q{j}", real=True) for j in range(count)), sympy.Symbol("t", real=True)
+        arguments = (q, t, sympy) if len(inspect.signature(self.expression).parameters) > 2 else (q, sympy)
+        try:
+            h = sympy.sympify(self.expression(*arguments))
+            Graph().of(h)
+        except MechanismError as error:
+            raise MechanismError(f"{where}: {str(error).replace('the pose contains', 'its expression contains')}") from None
+        except Exception as error:
+            raise MechanismError(f"{where}: its expression fails with {type(error).__name__}: {error}") from error
+        unknown = sorted(str(s) for s in h.free_symbols - {*q, t})
+        if unknown:
+            raise MechanismError(f"{where} depends on {', '.join(unknown)}; it knows only the coordinates q and the time t")
+        if not h.free_symbols & set(q):
+            raise MechanismError(f"{where}: h = {h} depends on no coordinate, so no motion can satisfy it")
+        return constraint_module(self.name, h, q, t).compiled
+
+
+class Prescribed(SymbolicConstraint):
+    """A joint coordinate that follows a function of time: q = motion(t).
+
+    joint    name of a joint with one degree of freedom
+    motion   function (t, sp) -> coordinate, a SymPy expression: lambda t, sp: 0.3 * sp.sin(2 * t); or a number, which locks the joint
+
+    The force that drives it does work, so the energy is not kept.
+    """
+
+    def __init__(self, joint: str, motion: Callable[..., Any] | float):
+        value = motion
+        if not callable(motion):
+            motion = lambda t, sp: value
+        super().__init__(f"Prescribed({joint!r})", (joint,), lambda q, t, sp: q[0] - motion(t, sp))
+
+
+class Cam(SymbolicConstraint):
+    """A joint that follows another one: q1 = profile(q2), for joints with one degree of freedom each.
+
+    follower, driver   names of the joints
+    profile            function (x, sp) -> coordinate of the follower, a SymPy expression of the driver's coordinate x
+    """
+
+    def __init__(self, follower: str, driver: str, profile: Callable[..., Any]):
+        name = f"Cam({follower!r}, {driver!r})"
+        if not callable(profile):
+            raise MechanismError(f"{name}: profile = {profile!r} is not a function; give for example lambda x, sp: 0.1 * sp.cos(x)")
+        super().__init__(name, (follower, driver), lambda q, sp: q[0] - profile(q[1], sp))

@@ -1,0 +1,83 @@
+"""The same mechanism simulated in minimal and in maximal coordinates: two ways to one motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .integrators import Maximal, Variational
+from .mechanism import Mechanism
+from .model import Coordinates, Model
+from .simulate import simulate
+from .trajectory import Trajectory
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Crosscheck:
+    """What `crosscheck` found.  Errors are in q (m, rad) at the common times, largest entry."""
+
+    minimal: Trajectory
+    maximal: Trajectory
+    difference: Array  #: (T,) between the two
+    minimal_error: Array  #: (T,) of each, estimated from the same run with half the step
+    maximal_error: Array  #: (T,)
+
+    @property
+    def agree(self) -> bool:
+        """Is the difference within the sum of the two error estimates (and rounding)?"""
+        floor = 1e-9 * (1.0 + np.abs(self.minimal.q).max())
+        return bool(np.all(self.difference <= self.minimal_error + self.maximal_error + floor))
+
+    def __str__(self) -> str:
+        return (
+            f"largest difference {self.difference.max():.3g}; estimated errors {self.minimal_error.max():.3g} (minimal) and "
+            f"{self.maximal_error.max():.3g} (maximal); constraints within {self.maximal.constraint_error.max():.2g}; "
+            f"{'they agree' if self.agree else 'THEY DISAGREE'}"
+        )
+
+
+def crosscheck(
+    mechanism: Mechanism | Model,
+    *,
+    dt: float,
+    duration: float,
+    q: Coordinates = None,
+    v: Coordinates = None,
+    minimal: Variational | None = None,
+    maximal: Maximal | None = None,
+) -> Crosscheck:
+    """Simulate a mechanism with `Variational` and with `Maximal`, each also with half the step, and compare.
+
+    >>> import leastaction as la
+    >>> found = la.crosscheck(la.examples.chain(3), dt=1e-3, duration=0.2, q={"link1": 0.7})
+    >>> found.agree
+    True
+    """
+    model = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
+    steps = round(duration / dt)
+
+    def run(integrator, halved: bool) -> Trajectory:
+        factor = 2 if halved else 1
+        return simulate(model, q=q, v=v, dt=dt / factor, steps=factor * steps, record_every=factor, integrator=integrator)
+
+    first, second = minimal or Variational(), maximal or Maximal()
+    a, b = run(first, False), run(second, False)
+    # second order: the error is 4/3 of the difference to half the step
+    errors = [4.0 / 3.0 * _distance(model, x.q, run(i, True).q) for i, x in ((first, a), (second, b))]
+    return Crosscheck(a, b, _distance(model, a.q, b.q), *errors)
+
+
+def _distance(model: Model, a: Array, b: Array) -> Array:
+    """Largest difference of coordinates; a quaternion and its negative are the same."""
+    difference = b - a
+    for body in model.bodies:
+        if body.joint.nq > body.joint.nv:
+            where = model.q_slice(body.joint_name)
+            part = slice(where.stop - 4, where.stop)
+            opposite = np.sum(a[:, part] * b[:, part], axis=1) < 0.0
+            difference[opposite, part] = -b[opposite, part] - a[opposite, part]
+    return np.abs(difference).max(axis=1)

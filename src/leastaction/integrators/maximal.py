@@ -1,0 +1,135 @@
+"""The variational integrator in maximal coordinates (Bruedigam and Manchester 2020): bodies and constraints instead of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..checks import number, whole_number
+from ..closing import check_start, reduce
+from ..elimination import ORDERS
+from ..errors import StateError
+from ..kernels import evaluate, layout, maximal_evaluate
+from ..kernels import maximal as kernels
+from ..lie.jit import Direct
+from ..lie.retractions import NAMES
+from ..model import Model
+from ..net import build
+from ..state import State
+from .base import Advance, Integrator
+
+RETRACTIONS = {**NAMES, "quaternion": kernels.QUATERNION}
+
+
+class Maximal(Integrator):
+    """Every body with six degrees of freedom, joints and loops as constraints that hold at the end of every step.  Order 2.
+
+    The same discrete bodies as `Variational`; loops, gears and velocity constraints need no special treatment, and the cost stays
+    proportional to the number of bodies.
+
+    retraction   "exp", "cayley" or "quaternion" (the paper)
+    elimination  "fill-reducing", or "closures-last" (the paper: closures form a dense last block)
+    tol          largest residual relative to the momenta of all bodies together, and largest constraint error relative to the
+                 largest displacement of the step
+    """
+
+    order = 2
+    symplectic = True
+
+    def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):
+        self.retraction = _choice(retraction, RETRACTIONS, "retraction")
+        self.elimination = _choice(elimination, ORDERS, "elimination")
+        self.tol = number(tol, "tol", StateError)
+        if not 0.0 < self.tol < 1.0:
+            raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example 1e-10")
+        self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
+
+    def start(self, model: Model, state: State, dt: float) -> _Stepper:
+        if len(model.tree.pair_on) or len(model.tree.energy_at):
+            raise StateError(
+                f"Maximal does not know the LinearSpring, NonlinearSpring or UserPotential of {model.name!r}; use integrator=Variational()"
+            )
+        return _Stepper(self, model, state, dt)
+
+    def recording(self, dt: float) -> tuple[int, float]:
+        return evaluate.KICKED_MOMENTUM, 0.5 * dt
+
+    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {"constraint_error": ()}
+
+
+class _Stepper:
+    def __init__(self, integrator: Maximal, model: Model, state: State, dt: float):
+        self.integrator, self.model, self.dt = integrator, model, dt
+        check_start(model, state.q, state.v)
+        reduction = reduce(model, state.q)
+        self.dropped = reduction.dropped  #: names of redundant rows
+        self.network = build(model, reduction.closures, integrator.elimination)
+        self.flow = self.network.make_flow()
+        self._run = Direct(kernels.run)
+        net, flow = self.network.net, self.flow
+        errors = np.zeros(len(net.row))
+        work = model.make_work()
+        maximal_evaluate.node(model.tree, work, net, flow, state.q, errors)
+        self.error = float(np.abs(errors).max(initial=0.0))
+        twists = np.zeros((len(model.bodies) + 1, 6))
+        maximal_evaluate.twists_entry(model.tree, work, net, flow, state.q, state.v, twists)
+        flow.d[: 6 * len(model.bodies)] = dt * twists[1:].ravel()
+        flow.target[:] = _momenta(net.body, twists)
+        self.memory = np.zeros(layout.MEMORY)
+        self.memory[layout.RATE] = layout.ALWAYS_NEW
+        self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
+        self.memory[layout.TIME] = state.t
+        self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
+
+    def record(self, out_q, out_momentum) -> None:
+        out_q[0] = self.flow.q
+        maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.flow, out_momentum[0])
+        self.extra["constraint_error"][:1] = self.error
+
+    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
+        i = self.integrator
+        errors = self.extra["constraint_error"]
+        made, status = self._run(
+            self.model.tree, self.network.net, self.flow, self.memory, self.dt, steps, tau, i.tol, RETRACTIONS[i.retraction],
+            i.max_evaluations, stride, out_q, out_momentum, errors, evaluations,
+        )  # fmt: skip
+        if made:
+            self.error = float(np.abs(self.flow.r[6 * len(self.model.bodies) :]).max(initial=0.0))
+        residual = float(self.memory[layout.LAST_RESIDUAL])
+        return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
+
+    def _explain(self, status: int, residual: float) -> str:
+        remedies = ["a smaller dt"]
+        if status == kernels.NOT_FINITE:
+            if len(self.model.tree.custom):
+                remedies.append("a CustomForce that is finite there")
+            return (
+                f"the residual became infinite or NaN with {self.integrator!r}: the constraints are dependent in this configuration, "
+                f"a body turns by half a turn per step, or a massless part is free to move; try {', '.join(remedies)}"
+            )
+        remedies.append(f"a larger tol (now {self.integrator.tol:g})")
+        scale = float(self.memory[layout.SCALE])
+        errors = np.abs(self.flow.r[6 * len(self.model.bodies) :])
+        return (
+            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the momenta of all bodies), "
+            f"the constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
+            f"try {', '.join(remedies)}"
+        )
+
+
+def _momenta(body, twists):
+    """(n+1, 6) momenta of bodies about their centres of mass."""
+    out = np.zeros_like(twists)
+    for i in range(1, len(out)):
+        inertia = np.zeros((3, 3))
+        inertia[np.triu_indices(3)] = body[i, layout.INERTIA : layout.INERTIA + 6]
+        inertia += np.triu(inertia, 1).T
+        out[i, :3] = inertia @ twists[i, :3]
+        out[i, 3:] = body[i, layout.MASS] * twists[i, 3:]
+    return out
+
+
+def _choice(value: str, known, what: str) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise StateError(f"{what} = {value!r}; it is one of {', '.join(repr(k) for k in known)}")
+    return value

@@ -1,0 +1,146 @@
+"""Mechanism -> S-expressions.  What the format cannot say is an error that names it."""
+
+from __future__ import annotations
+
+from math import atan2, hypot
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..constraints import Coincident, Constraint, Distance, Gear
+from ..errors import FormatError
+from ..forces import Damper, Force, LinearSpring, Spring, Wrench
+from ..frames import PRIMITIVES, axis_of
+from ..joints import Fixed, Prismatic, Revolute
+from ..joints.base import frame_with_z
+from ..mechanism import WORLD, Body, Frame, Mechanism
+from ..pose import Pose
+from .expressions import quote
+
+_DEEPEST = 30  # levels that are indented; deeper ones stay there, or the file of a long chain would consist of blanks
+
+
+def write(mechanism: Mechanism) -> str:
+    """The text of a .sexp file."""
+    children: dict[str, list[Body | Frame]] = {}
+    things: list[Body | Frame] = [*mechanism.bodies.values(), *mechanism.frames.values()]
+    for thing in things:
+        children.setdefault(thing.parent, []).append(thing)
+    lines = [f"(mechanical-system (gravity {_numbers(mechanism.gravity)})"]
+    stack: list[tuple[int, Body | Frame]] = [(1, thing) for thing in reversed(children.get(WORLD, []))]
+    open_frames = 0
+    while stack:
+        depth, thing = stack.pop()
+        lines[-1] += ")" * (open_frames - depth + 1)
+        lines.append("  " * min(depth, _DEEPEST) + _opened(thing))
+        open_frames = depth
+        stack.extend((depth + 1, child) for child in reversed(children.get(thing.name, [])))
+    lines[-1] += ")" * open_frames
+    for constraint in mechanism.constraints:
+        lines += ["  " + text for text in _constraint(mechanism, constraint)]
+    lines += ["  " + _force(mechanism, force) for force in mechanism.forces]
+    return "\n".join(lines) + ")\n"
+
+
+def _opened(thing: Body | Frame) -> str:
+    """A frame with its name and mass, not closed."""
+    transforms = _constants(thing.placement)
+    options = [f"(Name {quote(thing.name)})"]
+    if isinstance(thing, Body):
+        transforms += _joint(thing)
+        options += _mass(thing)
+    return f"({' '.join(transforms or ['tx 0'])} {' '.join(options)}"
+
+
+def _joint(body: Body) -> list[str]:
+    joint = body.joint
+    if isinstance(joint, Fixed):
+        return []
+    if not isinstance(joint, (Revolute, Prismatic)):
+        raise FormatError(
+            f"body {body.name!r} hangs on {joint!r}, which a tree of frames cannot say; it knows Revolute, Prismatic and Fixed joints"
+        )
+    letter = "t" if isinstance(joint, Prismatic) else "r"
+    for primitive in PRIMITIVES:
+        if primitive[0] == letter and np.array_equal(axis_of(primitive), joint.axis):
+            return [f"{primitive} {quote(body.joint_name)}"]
+    turned = Pose(rotation=frame_with_z(joint.axis))
+    return [*_constants(turned), f"{letter}z {quote(body.joint_name)}", *_constants(turned.inverse())]
+
+
+def _mass(body: Body) -> list[str]:
+    if body.mass == 0.0 and not body.inertia.any():
+        return []
+    diagonal = np.array_equal(body.inertia, np.diag(np.diag(body.inertia)))
+    if diagonal and not body.com.any():
+        return [f"(Mass {_mass_numbers(body.mass, np.diag(body.inertia))})"]
+    moments, axes = (np.diag(body.inertia), np.eye(3)) if diagonal else np.linalg.eigh(body.inertia)
+    if np.linalg.det(axes) < 0.0:
+        axes = axes * np.array([-1.0, 1.0, 1.0])
+    at = " ".join(_constants(Pose(body.com, rotation=axes)))
+    return [f"({at} (Mass {_mass_numbers(body.mass, np.maximum(moments, 0.0))}))"]
+
+
+def _mass_numbers(mass: float, moments: NDArray[np.float64]) -> str:
+    return _numbers([mass, *moments] if np.any(moments) else [mass])
+
+
+def _constants(pose: Pose) -> list[str]:
+    """A pose as primitives: p, then R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    R = pose.R
+    flat = hypot(R[0, 0], R[1, 0])
+    pitch = atan2(-R[2, 0], flat)
+    if flat > 1e-12:
+        roll, yaw = atan2(R[2, 1], R[2, 2]), atan2(R[1, 0], R[0, 0])
+    else:  # only their sum or difference is defined
+        roll, yaw = 0.0, atan2(-R[0, 1], R[1, 1])
+    values = zip(("tx", "ty", "tz", "rz", "ry", "rx"), (*pose.p, yaw, pitch, roll), strict=True)
+    return [f"{primitive} {_numbers([value])}" for primitive, value in values if value != 0.0]
+
+
+def _constraint(mechanism: Mechanism, constraint: Constraint) -> list[str]:
+    if isinstance(constraint, Coincident):
+        if len(constraint.directions) < 3:
+            rotation = _fixed_rotation(mechanism, constraint)
+            directions = constraint.directions @ rotation.T
+        else:
+            directions = np.eye(3)
+        return [f"(point-constraint {quote(constraint.a)} {quote(constraint.b)} ({_numbers(d)}))" for d in directions]
+    if isinstance(constraint, Distance):
+        return [f"(distance-constraint {quote(constraint.a)} {quote(constraint.b)} {_numbers([constraint.length])})"]
+    if isinstance(constraint, Gear) and constraint.offset == 0.0:
+        return [f"(screw-constraint {quote(constraint.joint2)} {quote(constraint.joint1)} {_numbers([constraint.ratio])})"]
+    raise FormatError(f"{constraint!r} cannot be written to a .sexp file; it knows Coincident, Distance and Gear without offset")
+
+
+def _fixed_rotation(mechanism: Mechanism, constraint: Coincident) -> NDArray[np.float64]:
+    """Orientation of the frame that the directions are given in; the file has directions fixed in the world."""
+    from .sexp_reader import keeps, orientation
+
+    rotation, axes = orientation(mechanism, constraint.a)
+    if not all(keeps(axis, axes[0], constraint.directions @ rotation.T) for axis in axes):
+        raise FormatError(
+            f"{constraint!r}: its directions turn with frame {constraint.a!r}, those of a .sexp file stay fixed in the world; join the "
+            "points in all three directions"
+        )
+    return rotation
+
+
+def _force(mechanism: Mechanism, force: Force) -> str:
+    if isinstance(force, LinearSpring):
+        return f"(linear-spring {quote(force.a)} {quote(force.b)} {_numbers([force.stiffness, force.length])})"
+    if isinstance(force, Spring):
+        rest = np.ravel([] if force.rest is None else force.rest)
+        return f"(config-spring {quote(force.joint)} {_numbers([*np.ravel(force.stiffness), *rest])})"
+    if isinstance(force, Damper):
+        return f"(damper {quote(force.joint)} {_numbers(np.ravel(force.damping))})"
+    if isinstance(force, Wrench) and not force.point.any():
+        return f"({force.frame}-wrench {quote(force.body)} ({_numbers(force.force)}) ({_numbers(force.moment)}))"
+    raise FormatError(
+        f"{force!r} cannot be written to a .sexp file; it knows LinearSpring, Spring, Damper, and Wrench at the origin of a frame"
+    )
+
+
+def _numbers(values) -> str:
+    """Every digit, so that reading gives the same numbers."""
+    return " ".join(repr(float(v)).removesuffix(".0") for v in values)

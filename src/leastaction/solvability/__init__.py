@@ -1,0 +1,20 @@
+"""When is a step solvable?  Bounds on the step, certified or estimated (Kobilarov 2014).
+
+report(model, state, dt)     a table of everything that limits the step, each entry labelled with how it is known
+certified(model, state)      the longest step of Trapezoid that is certified to be solvable, s
+
+Behind them: StepEquation and certify (kantorovich.py), the constants of the paper (constants.py), derivatives of the mass matrix
+and their bounds from masses and lengths (tensors.py).
+"""
+
+from .constants import Bounds, Constants, certified_constants, paper_step, regular_step, residual_bound, sampled_constants
+from .equation import StepEquation
+from .kantorovich import Certificate, certified_step, certify, empirical_limit
+from .report import Report, certified, report, stable_step, tried_limit
+from .tensors import MassTensors
+
+__all__ = [
+    "Bounds", "Certificate", "Constants", "MassTensors", "Report", "StepEquation", "certified", "certified_constants", "certified_step",
+    "certify", "empirical_limit", "paper_step", "regular_step", "report", "residual_bound", "sampled_constants", "stable_step",
+    "tried_limit",
+]  # fmt: skip

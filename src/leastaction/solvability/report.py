@@ -1,0 +1,169 @@
+"""What limits my time step?  A table a person can act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import time_step
+from ..dynamics import mass_matrix
+from ..errors import StateError
+from ..integrators import Integrator, Variational
+from ..joints import Free
+from ..kernels.evaluate import place_entry
+from ..model import Coordinates, Model
+from ..pose import rotation_of_quaternion
+from ..state import State
+from .constants import Constants, paper_step, regular_step
+from .equation import StepEquation
+from .kantorovich import Certificate, certified_step, certify
+
+LONGEST_TRIED = 10.0  # s
+
+
+@dataclass
+class Report:
+    """Steps up to which something is known to hold at a state, s.  `print(report)` gives the table."""
+
+    model: Model
+    dt: float
+    certificate: Certificate | None  #: of the longest certified step of Trapezoid; None where there is none
+    at_dt: Certificate | None  #: of the step dt
+    paper: dict[str, tuple[float, Constants]] = field(default_factory=dict)  #: kind -> (41) and its constants
+    regular: float = np.nan  #: (32) with certified constants
+    tried: float = np.nan  #: first step the integrator did not solve when it was tried
+    integrator: Integrator = field(default_factory=Variational)
+    stable: float = np.nan  #: h * omega = 2 of the fastest oscillation of the linearised system
+    why_not: str = ""  #: why nothing could be certified
+
+    @property
+    def certified(self) -> float:
+        """The longest certified step of Trapezoid, s."""
+        return self.certificate.h if self.certificate else np.nan
+
+    @property
+    def limiting_joint(self) -> str:
+        """The joint that limits the certified step."""
+        if self.certificate is None:
+            return ""
+        j = self.certificate.limiting
+        return next(n for n in self.model.joint_names if self.model.v_slice(n).start <= j < self.model.v_slice(n).stop)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on dt."""
+        if self.at_dt is not None and self.at_dt.solvable:
+            text = f"dt = {self.dt:g} s is certified for Trapezoid: its equations have one solution near the last velocity, Newton finds it"
+        elif np.isfinite(self.tried) and self.dt >= self.tried:
+            text = f"dt = {self.dt:g} s is too long: {type(self.integrator).__name__} did not solve a step of {self.tried:.3g} s"
+        else:
+            text = f"dt = {self.dt:g} s is not certified; {type(self.integrator).__name__} solved every shorter step that was tried"
+        if np.isfinite(self.stable) and self.dt >= self.stable:
+            text += f".  It is beyond the linear stability limit {self.stable:.3g} s of the trapezoidal quadrature"
+        return text
+
+    def __str__(self) -> str:
+        rows = [("step, s", "what it means", "how it is known")]
+        if self.why_not:
+            rows.append(("-", "Newton's method of Trapezoid converges", self.why_not))
+        else:
+            proof = f"certified, limited by joint {self.limiting_joint!r}"
+            rows.append((_seconds(self.certified), "Newton's method of Trapezoid converges", proof))
+            rows.append((_seconds(self.regular), "Jacobian of Trapezoid regular at this velocity, (32)", "certified constants"))
+            for kind, (h, c) in self.paper.items():
+                rows.append((_seconds(h), "Newton's method converges, (41) of Kobilarov", f"{kind} constants on radius {c.radius:.2g}"))
+        name = type(self.integrator).__name__
+        rows.append((_seconds(self.tried), f"{name} solves every shorter step", "tried from this state, not proved"))
+        rows.append((_seconds(self.stable), "trapezoidal quadrature stable, h omega < 2", "linearised at this configuration"))
+        widths = [max(len(r[c]) for r in rows) for c in range(3)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        for kind, (_, c) in self.paper.items():
+            numbers = ", ".join(f"{n} {getattr(c, n):.3g}" for n in ("m1", "m2", "l0", "l1", "l2", "l3", "l4", "l5", "l6"))
+            lines.append(f"{kind} constants: {numbers}")
+        return "\n".join([*lines, self.verdict + "."])
+
+
+def report(
+    model: Model, state: State | None = None, dt: float = 1e-3, *, integrator: Integrator | None = None, tau: Coordinates = None
+) -> Report:  # fmt: skip
+    """Everything that is known about steps from `state` (the neutral one by default): certified, sampled, tried, stable.
+
+    integrator   the one whose steps are tried, Variational() by default; what is certified is Trapezoid
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.solvability.report(model, model.state({"link1": 1.0}), dt=0.01).at_dt.solvable
+    True
+    """
+    dt = time_step(dt)
+    start = model.state() if state is None else state
+    if start.model is not model:
+        raise StateError(f"the state belongs to {start.model!r}, not to this {model!r}; make it with model.state(...)")
+    tried = Variational() if integrator is None else integrator
+    limit = tried_limit(model, start, tried, tau)
+    result = Report(model, dt, None, None, integrator=tried, tried=limit, stable=stable_step(model, start.q))
+    try:
+        equation = StepEquation(model, start, tau)
+    except StateError as error:
+        result.why_not = str(error)
+        return result
+    result.certificate = certified_step(equation)
+    result.at_dt = certify(equation, dt)
+    result.paper = {kind: paper_step(equation, kind) for kind in ("certified", "sampled")}
+    result.regular = regular_step(result.paper["certified"][1], float(np.linalg.norm(equation.v0)))
+    return result
+
+
+def certified(model: Model, state: State, tau: Coordinates = None) -> float:
+    """The longest step from `state` that Newton's method of Trapezoid is certified to solve, s; infinite if nothing limits it."""
+    return certified_step(StepEquation(model, state, tau)).h
+
+
+def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordinates = None, factor: float = 1.2) -> float:
+    """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none."""
+    forces = model.velocities(tau, "tau")[None]
+    q, recorded, used = np.empty((1, model.nq)), np.empty((1, model.nv)), np.zeros(1, dtype=np.int64)
+    h = 1e-4
+    while h < LONGEST_TRIED:
+        if integrator.start(model, state, h).advance(1, forces, 1, q, recorded, used).failure:
+            return h
+        h *= factor
+    return np.inf
+
+
+def stable_step(model: Model, q: NDArray[np.float64]) -> float:
+    """2 / omega of the fastest small oscillation under gravity and springs at q, s; infinite if nothing oscillates."""
+    work, forces = model.make_work(), np.zeros(model.nv)
+    stiffness = np.empty((model.nv, model.nv))
+    for j in range(model.nv):
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = _moved(model, q, sign * 1e-5, j)
+            place_entry(model.tree, work, moved, forces)
+            ends.append(forces.copy())
+        stiffness[:, j] = -(ends[0] - ends[1]) / 2e-5
+    fastest = np.linalg.eigvals(np.linalg.solve(mass_matrix(model, q), 0.5 * (stiffness + stiffness.T))).real.max(initial=0.0)
+    return 2.0 / np.sqrt(fastest) if fastest > 0.0 else np.inf
+
+
+def _moved(model: Model, q: NDArray[np.float64], by: float, j: int) -> NDArray[np.float64]:
+    """q with degree of freedom j moved by a small amount."""
+    q = q.copy()
+    body = next(b for b in model.bodies if model.v_slice(b.joint_name).start <= j < model.v_slice(b.joint_name).stop)
+    part, k = q[model.q_slice(body.joint_name)], j - model.v_slice(body.joint_name).start
+    if body.joint.nq == body.joint.nv:
+        part[k] += by
+    elif isinstance(body.joint, Free) and k >= 3:
+        part[:3] += by * rotation_of_quaternion(part[3:])[:, k - 3]
+    else:
+        turn = 0.5 * by * np.eye(3)[k]
+        w, u = part[-4], part[-3:].copy()
+        part[-4], part[-3:] = w - u @ turn, u + w * turn + np.cross(u, turn)
+        part[-4:] /= np.linalg.norm(part[-4:])
+    return q
+
+
+def _seconds(h: float) -> str:
+    return "unlimited" if h == np.inf else f"{h:.3g}"

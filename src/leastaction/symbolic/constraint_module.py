@@ -1,0 +1,79 @@
+"""The module of one constraint h(q, t) = 0 given as an expression: three functions, one compiled function that the kernels call.
+
+It has the signature of a generated joint (runtime.py): `what` is VALUE, GRADIENT or SECOND, `q` are its arguments, `d` their rates,
+`f` is the time.  GRADIENT writes the derivatives in the arguments to S, the one in time to out[0].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import sympy
+
+from ..generated import generated_module
+from . import emit
+from .graph import Graph
+from .program import Block
+
+_HEAD = '''"""Constraint {name!r}, generated from its expression.
+
+{described}
+"""
+
+from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
+
+from leastaction.lie.jit import kernel
+from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sincos
+
+VALUE, GRADIENT, SECOND = range(3)
+'''
+
+_TAIL = '''
+
+def constraint(what, param, q, d, f, out, S):
+    if what == VALUE:
+        value(q, f, out)
+    elif what == GRADIENT:
+        gradient(q, f, out, S)
+    elif what == SECOND:
+        second(q, d, f, out)
+
+
+compiled = compiled_joint(constraint)
+'''
+
+
+def constraint_module(name: str, expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> ModuleType:
+    """The compiled module of a constraint, from disk if it has been compiled before."""
+    graph = Graph()
+    made_from = "\n".join([name, str(list(arguments)), str(time), graph.fingerprint([graph.of(expression)])])
+    return generated_module("constraint", made_from, lambda: source(name, expression, arguments, time))
+
+
+def source(name: str, expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> str:
+    graph = Graph()
+    h = graph.of(expression)
+    inputs = [graph.input(s.name) for s in arguments]
+    t = graph.input(time.name)
+    rates = [graph.input(f"rate{j}") for j in range(len(inputs))]
+
+    value = Block(graph)
+    value.write("out[{}]", 0, [h])
+    gradient = Block(graph)
+    gradient.write("out[{}]", 0, [graph.tangent(h, {t: graph.one})])
+    gradient.write("S[{}]", 0, [graph.tangent(h, {x: graph.one}) for x in inputs])
+    along = {**dict(zip(inputs, rates, strict=True)), t: graph.one}
+    second = Block(graph)
+    second.write("out[{}]", 0, [graph.tangent(graph.tangent(h, along), along)])
+
+    loads = {s.name: f"q[{j}]" for j, s in enumerate(arguments)} | {time.name: "f"}
+    with_rates = loads | {f"rate{j}": f"d[{j}]" for j in range(len(inputs))}
+    functions = (
+        ("value", "q, f, out", "h", value, loads),
+        ("gradient", "q, f, out, S", "Derivative of h in time, and in its arguments.", gradient, loads),
+        ("second", "q, d, f, out", "Second time derivative of h for constant rates d.", second, with_rates),
+    )
+    parts = [_HEAD.format(name=name, described=str(expression)[:1000].replace("\\", "/"))]
+    parts += ["\n\n@kernel\n" + emit.function(*f) + "\n" for f in functions]
+    return "".join([*parts, _TAIL])

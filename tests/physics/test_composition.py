@@ -1,0 +1,103 @@
+"""Symmetric compositions: order, structure, and the same motion however they are computed."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.integrators.composition import SCHEMES, composition_lengths
+from leastaction.reference import ode
+
+
+def fitted_order(model, state, integrator, counts, duration, **options):
+    """Slope of log(error) over log(dt) against an independent solution of the continuous equations."""
+    truth = ode.solve(model, state, [duration], rtol=1e-13, atol=1e-13, **options).q[0]
+    errors = [
+        np.abs(la.simulate(model, state, dt=duration / n, steps=n, integrator=integrator, **options).q[-1] - truth).max() for n in counts
+    ]
+    return np.polyfit(np.log(1.0 / np.array(counts)), np.log(errors), 1)[0]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_order_on_the_double_pendulum(scheme):
+    model = la.examples.double_pendulum().compile()
+    integrator = la.Composition(la.Variational(tol=1e-12), scheme=scheme)
+    counts = (16, 24, 36) if integrator.order == 6 else (25, 50, 100)
+    order = fitted_order(model, model.state({"upper": 1.0, "lower": 0.5}), integrator, counts, 1.0)
+    assert abs(order - integrator.order) < 0.2
+
+
+@pytest.mark.parametrize("order", (4, 6))
+def test_order_on_a_floating_tree_with_forces(order):
+    """Ball and free joints, dampers, a wrench and joint forces: stages that go back in time undo what acts during them."""
+    mech = la.Mechanism(gravity=(0, 0, -2.0))
+    rod = {"mass": 1.0, "com": (0.05, 0.0, -0.25), "inertia": (0.03, 0.04, 0.02)}
+    mech.add_body("base", joint=la.Free(), **rod)
+    mech.add_body("ball", "base", la.Spherical(), la.Pose(xyz=(0, 0, -0.5)), **rod)
+    mech.add_body("hinge", "base", la.Revolute((1, 1, 0)), la.Pose(xyz=(0.2, 0, 0)), **rod)
+    mech.add_force(la.Damper("hinge", 0.1))
+    mech.add_force(la.Spring("hinge", 1.0))
+    mech.add_force(la.Wrench("base", force=(0.3, 0.0, 0.1), frame="body"))
+    model = mech.compile()
+    v = np.random.default_rng(3).normal(size=model.nv)
+    tau = 0.1 * np.ones(model.nv)
+    integrator = la.Composition(la.Variational(tol=1e-13), order=order)
+    counts = (4, 6, 8) if order == 6 else (8, 12, 16)
+    assert abs(fitted_order(model, model.state(v=v), integrator, counts, 0.4, tau=tau) - order) < 0.2
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_lengths_are_symmetric_and_cancel_the_odd_powers(scheme):
+    gammas = composition_lengths(scheme)
+    assert np.array_equal(gammas, gammas[::-1])
+    assert gammas.sum() == pytest.approx(1.0, abs=1e-15)
+    assert abs(np.sum(gammas**3)) < 1e-13  # order 4
+    if SCHEMES[scheme][0] == 6:
+        assert abs(np.sum(gammas**5)) < 1e-13
+
+
+@pytest.mark.parametrize("quadrature", ("trapezoid", "midpoint"))
+def test_compiled_and_restarted_stages_agree(quadrature):
+    """The composed time loop is the plain integrator, started anew for every stage."""
+    model = la.examples.random_tree(5, seed=3).compile()
+    rng = np.random.default_rng(0)
+    q, v, tau = model.neutral(), rng.normal(size=model.nv), rng.normal(size=(7, model.nv))
+    runs = [
+        la.simulate(model, q=q, v=v, dt=5e-3, steps=7, tau=tau, integrator=la.Composition(la.Variational(quadrature=quadrature, **o)))
+        for o in ({"tol": 1e-13}, {"tol": 1e-13, "solver": "dense-newton"})
+    ]  # fmt: skip
+    assert runs[0].integrator.base.has_composed_code and not runs[1].integrator.base.has_composed_code
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(runs[0].p, runs[1].p, rtol=0, atol=1e-9)
+
+
+def test_energy_error_falls_with_the_order():
+    model = la.examples.chain(5).compile()
+    errors = []
+    for integrator in (la.Variational(), la.Composition(order=4), la.Composition(order=6)):
+        energy = la.simulate(model, dt=0.01, duration=20.0, q={"link1": 0.785}, integrator=integrator).energy
+        errors.append(np.abs(energy - energy[0]).max())
+    assert errors[1] < 1e-2 * errors[0] and errors[2] < 0.1 * errors[1]
+
+
+def test_a_step_that_fails_leaves_the_simulation_as_it_was():
+    model = la.examples.chain(3).compile()
+    sims = [la.Simulator(model, dt=1e-2, q={"link1": 1.0}, integrator=la.Composition(la.Variational(tol=1e-13))) for _ in range(2)]
+    for sim in sims:
+        sim.run(5)
+    with pytest.raises(la.ConvergenceError):
+        sims[0].step([1e30, 0.0, 0.0])
+    assert np.array_equal(sims[0].q, sims[1].q)
+    for sim in sims:
+        sim.run(5)
+    np.testing.assert_allclose(sims[0].q, sims[1].q, rtol=0, atol=1e-11)
+
+
+def test_bad_arguments_name_the_remedy():
+    with pytest.raises(la.StateError, match="self-adjoint"):
+        la.Composition(la.RK4())
+    with pytest.raises(la.StateError, match="order = 5"):
+        la.Composition(order=5)
+    with pytest.raises(la.StateError, match="'suzuki' has order 4, not 6"):
+        la.Composition(order=6, scheme="suzuki")
+    with pytest.raises(la.StateError, match="scheme = 'strang'"):
+        la.Composition(scheme="strang")

@@ -1,0 +1,147 @@
+"""Maximal coordinates on trees: the same discrete bodies, so the same motion as in minimal coordinates."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.testing import Kinematics, random_mechanism, random_state
+
+
+def compare(model, state, dt, steps, tau=None, retraction="exp", tol=1e-12):
+    """Largest differences of q and p between maximal and minimal coordinates."""
+    runs = [
+        la.simulate(model, state, dt=dt, steps=steps, tau=tau, integrator=kind(retraction=retraction, tol=tol))
+        for kind in (la.Maximal, la.Variational)
+    ]
+    return np.abs(runs[0].q - runs[1].q).max(), np.abs(runs[0].p - runs[1].p).max(), runs
+
+
+@pytest.mark.parametrize("retraction", ["exp", "cayley"])
+def test_same_motion_as_in_joint_coordinates(conservative_tree, retraction):
+    """The constrained stationary points of the action are those of the action in joint coordinates, at any step."""
+    model, state = conservative_tree
+    dq, dp, runs = compare(model, state, 5e-3, 100, retraction=retraction)
+    assert dq < 1e-11
+    assert dp < 1e-10
+    assert runs[0].constraint_error.max() < 1e-12
+    assert np.all(runs[1].constraint_error == 0.0)
+
+
+def test_every_force_acts_the_same(driven_tree):
+    """Springs, dampers, wrenches in both frames, user forces and joint forces."""
+    dq, dp, _ = compare(driven_tree.model, driven_tree.state, 5e-3, 100, tau=driven_tree.tau)
+    assert dq < 1e-11
+    assert dp < 1e-10
+
+
+def test_random_trees():
+    """Fifty random trees with every joint, force and oddity; two steps show every term of the equations."""
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        mech = random_mechanism(rng, 5)
+        model = mech.compile()
+        q, v = random_state(model, rng)
+        dq, dp, runs = compare(model, model.state(q, v), 2e-3, 3)
+        assert dq < 1e-10 and dp < 1e-8 * max(1.0, np.abs(runs[1].p).max()), f"seed {seed}: {dq}, {dp}"
+
+
+@pytest.mark.parametrize("retraction", ["exp", "cayley", "quaternion"])
+def test_second_order_agreement(retraction):
+    """With another discrete body (the paper's quaternions) the difference to joint coordinates shrinks with the square of the step."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        mech = random_mechanism(rng, 4, joints=(la.Revolute, la.Spherical, la.Universal, la.Free), oddities=False, forces=False)
+        model, kin = mech.compile(), Kinematics(mech)
+        state = model.state(*random_state(model, rng))
+        truth = la.simulate(model, state, dt=0.1 / 640, steps=640, integrator=la.Variational(tol=1e-12)).q[-1]
+        errors = []
+        for n in (20, 40):
+            end = la.simulate(model, state, dt=0.1 / n, steps=n, integrator=la.Maximal(retraction=retraction, tol=1e-12)).q[-1]
+            errors.append(np.abs(kin.increment(truth, end)).max())
+        assert 3.3 < errors[0] / errors[1] < 4.7, f"seed {seed}: {errors}"
+
+
+@pytest.mark.parametrize("retraction", ["exp", "quaternion"])
+def test_momentum_of_a_floating_mechanism(retraction):
+    model = la.examples.random_tree(8, seed=2, floating=True, gravity=(0, 0, 0)).compile()
+    rng = np.random.default_rng(0)
+    v = rng.normal(size=model.nv)
+    momentum = la.simulate(model, v=v, dt=5e-3, steps=400, integrator=la.Maximal(retraction=retraction)).momentum
+    assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
+
+
+def test_energy_of_a_double_pendulum_does_not_drift():
+    """Point masses: bodies without any inertia about their centres are no special case."""
+    model = la.examples.double_pendulum().compile()
+    run = la.simulate(model, q=[1.2, -0.4], dt=1e-2, duration=300.0, integrator=la.Maximal())
+    tenth = len(run) // 10
+    swing = np.ptp(run.energy[:tenth])
+    assert abs(run.energy[-tenth:].mean() - run.energy[:tenth].mean()) < 0.1 * swing
+    assert run.constraint_error.max() < 1e-9
+
+
+def test_conversions_are_inverse():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        mech = random_mechanism(rng, 6)
+        model, kin = mech.compile(), Kinematics(mech)
+        q, v = random_state(model, rng)
+        state = model.state(q, v, t=0.7)
+        bodies = la.to_maximal(state)
+        for k, name in enumerate(model.body_names):
+            pose = la.dynamics.pose(model, q, name)
+            assert np.allclose(bodies.poses[k, :3], pose.p, atol=1e-12)
+            assert np.allclose(la.Pose(quaternion=bodies.poses[k, 3:]).R, pose.R, atol=1e-12)
+        back = la.to_minimal(model, bodies, near=q)
+        assert np.abs(kin.increment(q, back.q)).max() < 1e-12
+        assert np.abs(back.v - v).max() < 1e-11
+        assert back.t == 0.7
+
+
+def test_poses_that_break_a_joint_are_named():
+    model = la.examples.chain(2).compile()
+    bodies = la.to_maximal(model.state(q=[0.3, 0.4]))
+    bodies.poses[1, 0] += 0.1
+    with pytest.raises(la.StateError, match="link2"):
+        la.to_minimal(model, bodies)
+
+
+def test_whole_turns_are_counted():
+    """Angles continue beyond pi, as in joint coordinates."""
+    model = la.examples.chain(1).compile()
+    run = la.simulate(model, v=[30.0], dt=1e-2, duration=3.0, integrator=la.Maximal(), record_every=50)
+    assert run.q[-1, 0] > 50.0
+    assert np.allclose(run.q, la.simulate(model, v=[30.0], dt=1e-2, duration=3.0, record_every=50).q, atol=1e-7)
+
+
+def test_crosscheck():
+    found = la.crosscheck(la.examples.chain(4), dt=2e-3, duration=1.0, q={"link1": 0.8})
+    assert found.agree
+    assert found.difference.max() < 1e-6 < found.minimal_error.max()
+    assert "they agree" in str(found)
+    loop = la.examples.four_bar()
+    start = loop.compile().assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})
+    assert la.crosscheck(loop, dt=1e-3, duration=0.1, q=start).agree
+
+
+def test_step_by_step_and_restart(conservative_tree):
+    """`Simulator.step`, control laws and a restart from a state give the same nodes as one run."""
+    model, state = conservative_tree
+    integrator = la.Maximal(tol=1e-12)
+    run = la.simulate(model, state, dt=2e-3, steps=20, integrator=integrator)
+    sim = la.Simulator(model, state, dt=2e-3, integrator=integrator)
+    for _ in range(20):
+        sim.step()
+    assert np.array_equal(sim.q, run.q[-1])
+    controlled = la.simulate(model, state, dt=2e-3, steps=20, integrator=integrator, control=lambda t, s: np.zeros(model.nv))
+    assert np.array_equal(controlled.q, run.q)
+    assert np.array_equal(controlled.constraint_error, run.constraint_error)
+    half = la.simulate(model, state, dt=2e-3, steps=10, integrator=integrator)
+    again = la.simulate(model, half.state(), dt=2e-3, steps=10, integrator=integrator)
+    assert np.abs(again.q[-1] - run.q[-1]).max() < 1e-10
+
+
+def test_bad_options_are_named():
+    for options, match in (({"retraction": "log"}, "retraction"), ({"tol": 2.0}, "tol"), ({"elimination": "none"}, "elimination")):
+        with pytest.raises(la.StateError, match=match):
+            la.Maximal(**options)

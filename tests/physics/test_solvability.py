@@ -1,0 +1,209 @@
+"""Solvability: exact tensors, bounds that hold, certified steps that Newton solves, reports, certified and guarded runs."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction import solvability as sv
+from leastaction.kernels import trapezoid as kernels
+
+PAPERS = Path(__file__).parents[2] / "papers"
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, PAPERS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+certificates = script("kobilarov2014_certificate")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tensors_are_derivatives_of_the_mass_matrix(seed):
+    equation = certificates.random_equation(seed)
+    q, step = equation.q, 1e-4
+    tensors = equation.tensors.at(q, 4)
+    np.testing.assert_allclose(tensors[0], la.dynamics.mass_matrix(equation.model, q), rtol=1e-12, atol=1e-12)
+    for order in range(4):
+
+        def at(e, order=order):
+            return equation.tensors.at(q + e, order)[order]
+
+        difference = [(8 * (at(e) - at(-e)) - (at(2 * e) - at(-2 * e))) / (12 * step) for e in step * np.eye(len(q))]
+        np.testing.assert_allclose(tensors[order + 1], np.stack(difference, -1), rtol=0, atol=1e-9 * max(1.0, np.abs(tensors[order]).max()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_hold_in_the_whole_box(seed):
+    equation = certificates.random_equation(seed)
+    rng = np.random.default_rng(seed)
+    radius = rng.uniform(0.0, 1.0, len(equation.q))
+    bounds = equation.tensors.bounds(equation.q, radius, 4)
+    for _ in range(10):
+        tensors = equation.tensors.at(equation.q + radius * rng.uniform(-1.0, 1.0, len(radius)), 4)
+        for tensor, bound in zip(tensors, bounds, strict=True):
+            assert np.all(np.abs(tensor) <= bound * (1.0 + 1e-12) + 1e-12)
+    direction = rng.uniform(size=len(radius))
+    for contracted, bound in zip(equation.tensors.directional_bounds(equation.q, radius, direction, 4), bounds, strict=True):
+        while bound.ndim > 2:
+            bound = bound @ direction
+        np.testing.assert_allclose(contracted, bound, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equation_is_the_one_the_integrator_solves(seed):
+    equation = certificates.random_equation(seed)
+    model, h = equation.model, 0.03
+    v = equation.v0 + 0.1
+    work, end, t = model.make_work(), model.make_work(), kernels.make_trapezoid(model.nq, model.nv)
+    t.q_start[:], t.v[:] = equation.q, v
+    kernels.leaving(model.tree, work, end, t, h, 0.0, np.zeros(model.nv), 1)
+    np.testing.assert_allclose(equation.value(v, h), work.r - equation.p, rtol=0, atol=1e-11 * np.abs(work.r).max())
+    step = 1e-4
+    for exact, function in ((equation.jacobian(v, h), equation.value), (equation.higher(v, h)[0], equation.jacobian)):
+        units = step * np.eye(model.nv)
+        ends = [8 * (function(v + e, h) - function(v - e, h)) - (function(v + 2 * e, h) - function(v - 2 * e, h)) for e in units]
+        difference = np.stack(ends, -1) / (12 * step)
+        if difference.ndim == 3:
+            difference = np.swapaxes(difference, 1, 2)
+        np.testing.assert_allclose(exact, difference, rtol=0, atol=1e-8 * np.abs(exact).max())
+
+
+def test_newton_solves_every_certified_step():
+    """12 of the 200 trees of papers/kobilarov2014_certificate.py."""
+    assert certificates.failures(12) == []
+
+
+def test_certified_step_is_not_far_from_the_empirical_limit():
+    ratios = np.concatenate([certificates.chain_ratios(links, 4) for links in (2, 3)])
+    assert np.median(ratios) < 30.0 and ratios.min() >= 1.0
+
+
+def test_certificate_at_shorter_steps_holds_too():
+    equation = certificates.random_equation(3)
+    h = sv.certified_step(equation).h
+    loads = [sv.certify(equation, f * h).load for f in (0.01, 0.1, 0.5, 1.0)]
+    assert loads == sorted(loads) and loads[-1] <= 1.0
+
+
+def test_a_chain_of_one_link_is_always_solvable():
+    model = la.examples.chain(1).compile()
+    assert sv.certified(model, model.state([1.0], [5.0])) == np.inf
+
+
+def test_certified_constants_bound_the_sampled_ones():
+    model = la.examples.chain(3, spatial=True).compile()
+    equation = sv.StepEquation(model, model.state([0.3, -0.5, 1.0], [1.0, 2.0, -1.0]))
+    sure, seen = sv.certified_constants(equation, 0.02), sv.sampled_constants(equation, 0.02)
+    assert sure.m1 <= seen.m1 and sure.m2 >= seen.m2
+    assert sure.l0 >= seen.l0 and sure.l1 >= seen.l1 and sure.l2 >= seen.l2
+    assert sv.paper_step(equation, "certified")[0] <= sv.certified_step(equation).h
+
+
+def test_psi_has_the_sign_of_the_corrected_polynomial():
+    """(41) with 3 m1^2 L1, and L3 with h."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        m1, l0, l1, l2, l4, v, L0 = np.exp(rng.normal(size=7))
+        b = sv.Bounds(sv.Constants("certified", np.inf, m1, 2 * m1, l0, l1, l2, 0.0, l4, 0.0, 0.0), v, L0)
+        h = rng.uniform() * m1 / b.L1
+        L1, L2, L3 = b.L1, 0.5 * (l0 + 2 * l1), 0.5 * h * l2
+        L4, L5 = m1 * (L2 + L3 * v), 2 * L0 * L3 - L1 * L2 - L1 * L3 * v
+        polynomial = h**3 * (2 * L0 * L5 + L1**3) + h**2 * (2 * L0 * L4 - 3 * m1 * L1**2) + h * 3 * m1**2 * L1 - m1**3
+        assert np.sign(polynomial) == np.sign(b.psi(h))
+
+
+def test_regular_step_makes_the_quadratic_zero():
+    """(32) is the root of l2 v^2 h^2 + (l3 v + l4) h - 2 m1."""
+    c = sv.Constants("certified", 1.0, 0.7, 2.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0, 0.0)
+    h = sv.regular_step(c, 3.0)
+    assert 0.3 * 9.0 * h * h + (0.4 * 3.0 + 0.5) * h == pytest.approx(1.4)
+
+
+def test_report_names_the_joint_and_the_remedy():
+    model = la.examples.chain(3).compile()
+    state = model.state([1.0, 0.5, -0.5], [1.0, 1.0, 1.0])
+    report = sv.report(model, state, dt=0.01)
+    assert report.at_dt.solvable and report.certified > 0.01
+    assert report.limiting_joint in model.joint_names and repr(report.limiting_joint) in str(report)
+    assert report.paper["certified"][0] < report.certified < report.tried
+    assert "certified" in report.verdict
+    assert "too long" in sv.report(model, state, dt=1.05 * report.tried).verdict
+    top = la.examples.heavy_top().compile()
+    assert "Spherical" in str(sv.report(top, top.state(v=[0.0, 0.0, 1.0])))
+
+
+def test_linear_stability_limit_is_sharp():
+    """A pendulum hanging at rest: small swings stay small below 2/omega and grow above it."""
+    model = la.examples.chain(1).compile()
+    limit = sv.stable_step(model, np.zeros(1))
+    assert limit == pytest.approx(2.0 / np.sqrt(9.81 * 0.5 / (1 / 12 + 0.25)), rel=1e-6)
+    below = la.simulate(model, dt=0.95 * limit, steps=200, q=[1e-6], integrator=la.Trapezoid())
+    above = la.simulate(model, dt=1.05 * limit, steps=15, q=[1e-6], integrator=la.Trapezoid())
+    assert np.abs(below.q).max() < 1e-5 < np.abs(above.q).max()
+
+
+def test_certified_run():
+    model = la.examples.chain(2).compile()
+    run = la.simulate(model, dt="certified", duration=1.0, q=[1.0, 0.5])
+    assert isinstance(run.integrator, la.Trapezoid)
+    assert run.dt <= sv.certified(model, model.state([1.0, 0.5]))
+    with pytest.raises(la.StateError, match="Trapezoid"):
+        la.simulate(model, dt="certified", duration=1.0, integrator=la.Variational())
+    with pytest.raises(la.StateError, match="dt = 'fast'"):
+        la.simulate(model, dt="fast", duration=1.0)
+
+
+@pytest.mark.parametrize("integrator", (la.Variational(), la.Trapezoid(), la.Composition()), ids=lambda i: type(i).__name__)
+def test_guard_finishes_where_steps_cannot_be_solved(integrator):
+    """Never NaN, never half a turn in a step: every accepted node is on the branch of the motion."""
+    from leastaction.guard import on_branch
+
+    model = la.examples.chain(3).compile()
+    options = {"dt": 0.2, "q": [1.5, 0.5, -0.5], "integrator": integrator}
+    with pytest.raises(la.ConvergenceError):
+        la.Simulator(model, **options).run(60)
+    sim = la.Simulator(model, guard=True, **options)
+    run = sim.run(60)
+    assert np.isfinite(run.q).all() and np.isfinite(run.p).all() and sim.subdivided
+    whole = [k for k in range(60) if not any(abs(t - run.t[k]) < 1e-9 for t, _ in sim.subdivided)]
+    for k in whole:
+        step = la.discrete.increment(model, run.q[k], run.q[k + 1])
+        small = np.abs(step).max() < 0.05
+        assert small or on_branch(model, integrator, run.q[k], run.q[k + 1], 0.2)
+
+
+def test_guard_changes_nothing_where_steps_are_solved():
+    model = la.examples.chain(3).compile()
+    runs = [la.simulate(model, dt=0.01, steps=150, q=[1.0, 0.2, 0.0], guard=g, record_every=3) for g in (False, True)]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-11)
+    assert np.array_equal(runs[0].t, runs[1].t)
+
+
+def test_guard_that_must_give_up_names_the_bound():
+    model = la.examples.chain(2).compile()
+    with pytest.raises(la.ConvergenceError, match="bound certified for Trapezoid in this state is") as caught:
+        la.simulate(model, dt=0.01, steps=5, tau=[1e30, 0.0], q=[1.0, 0.5], guard=True)
+    assert np.isfinite(caught.value.trajectory.q).all()
+
+
+def test_what_cannot_be_certified_says_why():
+    model = la.examples.heavy_top().compile()
+    with pytest.raises(la.StateError, match="Spherical"):
+        sv.certified(model, model.state())
+    mech = la.examples.chain(2)
+
+    def push(t, q, v, tau):
+        tau[0] += 1.0
+
+    mech.add_force(la.CustomForce(push))
+    pushed = mech.compile()
+    with pytest.raises(la.StateError, match="CustomForce"):
+        sv.certified(pushed, pushed.state())
+    with pytest.raises(la.StateError, match="guard"):
+        la.Simulator(la.examples.chain(2).compile(), dt=0.01, integrator=la.AdaptiveStep(), guard=True)
