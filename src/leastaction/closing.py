@@ -253,6 +253,15 @@ def explain_dependent(model: Model, q: Array, t: float, limit: float = 1e-3) -> 
     )
 
 
+def tie(model: Model, q: Array, v: Array, t: float, dt: float) -> tuple[tree.Ties, tuple[str, ...]]:
+    """The constraints of a simulation in joint coordinates that starts here, and the names of the rows that others imply."""
+    check_start(model, q, v, t)
+    reduction = reduce(model, q, t)
+    ties = tree.make_ties(model, reduction.closures)
+    ties.momentum[0] = tree.least_momentum(model, ties) / dt
+    return ties, reduction.dropped
+
+
 def reduce(model: Model, q: Array, t: float = 0.0) -> Reduction:
     """Find rows that others imply, at q and at neighbouring configurations that satisfy the constraints, and leave them out.
 

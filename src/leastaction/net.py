@@ -75,11 +75,8 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         placed = Pose(values[L.PLACE_P : L.PLACE_P + 3], rotation=values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
         try:
             equations = joint_rows(body.joint)
-        except NotImplementedError:
-            raise MechanismError(
-                f"joint {body.joint_name!r} is {body.joint!r}, which cannot be written as a constraint between two bodies; "
-                "use integrator=Variational()"
-            ) from None
+        except MechanismError as error:
+            raise MechanismError(f"joint {body.joint_name!r}: {error}, or use integrator=Variational()") from None
         add_frame_rows(int(link[L.PARENT]), i, placed, Pose(), equations)
     for closure in closures:
         (a, pose_a), (b, pose_b) = closure.a, closure.b

@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.pose import quaternion_of_rotation
 from leastaction.testing import Kinematics, check_joint, random_mechanism, random_state, symbolic_samples
 from leastaction.testing import matrices as mat
-from leastaction.testing.action import potential, spatial_inertia
+from leastaction.testing.action import mass_matrix, potential
 from leastaction.testing.joint_laws import derivative
 
 STEP = 1e-40
@@ -17,17 +17,6 @@ PLAIN = [la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la
 @pytest.mark.parametrize("joint", symbolic_samples(), ids=lambda joint: joint.name)
 def test_every_law_of_a_joint(joint):
     check_joint(joint)
-
-
-def mass_matrix(kin, q):
-    """Sum of J'GJ over the bodies, J from complex steps of the poses."""
-    varied, known, M = q + 1j * STEP * np.eye(kin.nq), {}, np.zeros((kin.nq, kin.nq))
-    for body in kin.mechanism.bodies.values():
-        T = kin.place(body.name, varied, known)
-        twist = mat.rigid_inverse(T.real) @ (T.imag / STEP)
-        J = np.concatenate([mat.vee(twist[:, :3, :3]), twist[:, :3, 3]], axis=1)
-        M += J @ spatial_inertia(body) @ J.T
-    return M
 
 
 def lagrange_acceleration(kin, q, v, tau):

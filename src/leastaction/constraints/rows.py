@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..errors import MechanismError
 from ..joints import Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 
 POINT, DOT, DISTANCE, SCREW = range(4)
@@ -61,5 +62,5 @@ def joint_rows(joint: Joint) -> tuple[Row, ...]:
         return ()
     rows = getattr(joint, "constraint_rows", None)
     if rows is None:
-        raise NotImplementedError(type(joint).__name__)
+        raise MechanismError(f"{joint!r} cannot be written as a constraint between two bodies; give a joint with rows in constraint_rows()")
     return rows()

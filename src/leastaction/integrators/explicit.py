@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..closing import check_start, reduce
+from ..closing import tie
 from ..constraints import tree
 from ..dynamics import explain_singular
 from ..kernels import evaluate
@@ -82,12 +82,10 @@ class _Stepper:
         self.stage.v[:] = state.v
         self.clock = np.array([state.t, 0.0])
         self.ties: tree.Ties | None = None
+        self.dropped: tuple[str, ...] = ()  #: names of redundant constraint rows
         self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
         if model.closures:
-            check_start(model, state.q, state.v, state.t)
-            reduction = reduce(model, state.q, state.t)
-            self.dropped = reduction.dropped  #: names of redundant constraint rows
-            self.ties = tree.make_ties(model, reduction.closures)
+            self.ties, self.dropped = tie(model, state.q, state.v, state.t, dt)
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.stage.q, self.stage.v

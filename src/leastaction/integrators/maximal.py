@@ -8,7 +8,7 @@ from ..checks import number, whole_number
 from ..closing import check_start, reduce
 from ..elimination import ORDERS
 from ..errors import StateError
-from ..kernels import evaluate, layout, maximal_evaluate
+from ..kernels import evaluate, layout, maximal_evaluate, maximal_step
 from ..kernels import maximal as kernels
 from ..lie.jit import Direct
 from ..lie.retractions import NAMES
@@ -17,7 +17,7 @@ from ..net import build
 from ..state import State
 from .base import Advance, Integrator
 
-RETRACTIONS = {**NAMES, "quaternion": kernels.QUATERNION}
+RETRACTIONS = {**NAMES, "quaternion": maximal_step.QUATERNION}
 
 
 class Maximal(Integrator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..checks import number, whole_number
-from ..closing import check_start, reduce
+from ..closing import tie
 from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
@@ -84,16 +84,9 @@ class _Stepper:
         self.ties: tree.Ties | None = None
         self.end: layout.Work | None = None
         if model.closures:
-            self._tie(state)
+            self.ties, self.dropped = tie(model, state.q, state.v, state.t, dt)
+            self.end = model.make_work()
         self._run = Direct(kernels.run)
-
-    def _tie(self, state: State) -> None:
-        check_start(self.model, state.q, state.v, state.t)
-        reduction = reduce(self.model, state.q, state.t)
-        self.dropped = reduction.dropped
-        self.ties = tree.make_ties(self.model, reduction.closures)
-        self.ties.momentum[0] = tree.least_momentum(self.model, self.ties) / self.dt
-        self.end = self.model.make_work()
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target

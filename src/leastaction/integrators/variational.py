@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed, number, whole_number
-from ..closing import check_start, explain_dependent, reduce
+from ..closing import explain_dependent, tie
 from ..constraints import tree
 from ..dynamics import explain_singular
 from ..errors import StateError
@@ -118,15 +118,8 @@ class _Stepper:
         self.dropped: tuple[str, ...] = ()  #: names of redundant constraint rows
         self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
         if model.closures:
-            self._tie(state)
-
-    def _tie(self, state: State) -> None:
-        check_start(self.model, state.q, state.v, state.t)
-        reduction = reduce(self.model, state.q, state.t)
-        self.dropped = reduction.dropped
-        self.ties = tree.make_ties(self.model, reduction.closures)
-        self.ties.momentum[0] = tree.least_momentum(self.model, self.ties) / self.dt
-        self.ties.least[:] *= tree.rounding(self.integrator.tol)
+            self.ties, self.dropped = tie(model, state.q, state.v, state.t, dt)
+            self.ties.least[:] *= tree.rounding(integrator.tol)
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target

@@ -6,11 +6,10 @@ J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factor
 """
 
 from ..lie.jit import inlined, kernel
+from .dense import rank_factor, rank_solve
 from .mid_potentials import solve_middle
 from .tree_constraints import RANK, constrain_end, end_jacobian
 from .tree_newton import solve
-
-_SINGULAR = 1e-13  # pivots relative to the first below which rows count as dependent
 
 
 @inlined
@@ -78,7 +77,7 @@ def border(m, w, mid, c, h, t):
     for j in range(nv):
         w.r[j] = c.keep[j]
     products(c.J1, c.Y, c.S)
-    c.rank[RANK] = factorise_dense(c.S, c.swap)
+    c.rank[RANK] = rank_factor(c.S, c.swap)
 
 
 @inlined
@@ -101,57 +100,7 @@ def correct(w, c):
         for j in range(nv):
             missed -= c.J1[a, j] * w.z[j]
         c.step[a] = missed
-    solve_dense(c.S, c.swap, c.rank[RANK], c.step)
+    rank_solve(c.S, c.swap, c.rank[RANK], c.step)
     for a in range(rows):
         for j in range(nv):
             w.z[j] += c.step[a] * c.Y[a, j]
-
-
-@kernel
-def factorise_dense(S, swap):
-    """LU of a small matrix in place, both rows and columns exchanged; returns its rank."""
-    size = S.shape[0]
-    first = 0.0
-    for k in range(size):
-        best, row, column = 0.0, k, k
-        for i in range(k, size):
-            for j in range(k, size):
-                if abs(S[i, j]) > best:
-                    best, row, column = abs(S[i, j]), i, j
-        if k == 0:
-            first = best
-        if not best > _SINGULAR * first:
-            return k
-        swap[0, k], swap[1, k] = row, column
-        for j in range(size):
-            S[k, j], S[row, j] = S[row, j], S[k, j]
-        for i in range(size):
-            S[i, k], S[i, column] = S[i, column], S[i, k]
-        inverse = 1.0 / S[k, k]
-        for i in range(k + 1, size):
-            factor = S[i, k] * inverse
-            S[i, k] = factor
-            for j in range(k + 1, size):
-                S[i, j] -= factor * S[k, j]
-    return size
-
-
-@kernel
-def solve_dense(S, swap, rank, x):
-    """x <- S^-1 x; rows that depend on the others get zero."""
-    size = S.shape[0]
-    for k in range(rank):
-        row = swap[0, k]
-        x[k], x[row] = x[row], x[k]
-    for k in range(rank):
-        for i in range(k + 1, size):
-            x[i] -= S[i, k] * x[k]
-    for k in range(rank, size):
-        x[k] = 0.0
-    for k in range(rank - 1, -1, -1):
-        for j in range(k + 1, rank):
-            x[k] -= S[k, j] * x[j]
-        x[k] /= S[k, k]
-    for k in range(rank - 1, -1, -1):
-        column = swap[1, k]
-        x[k], x[column] = x[column], x[k]

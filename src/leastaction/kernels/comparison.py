@@ -3,7 +3,7 @@
 from ..lie.algebra import add, cross, load3, load9, matvec, store3
 from ..lie.jit import kernel
 from .articulated import forward_dynamics, mass_factor, mass_solve
-from .dense import lu_factor, lu_solve
+from .dense import dense_solve
 from .drnea import project
 from .layout import AA, AL, BROYDEN, DENSE, GRAVITY, IG3, L_P, L_P1, L_R, L_R1, LA, LL, NV, PARENT, RIQN, SCALE, TIME, VI, F, P, R
 from .loads import gravity_wrench
@@ -164,13 +164,3 @@ def vary_from(m, w, mid, other, i, column):
                 for c in range(6):
                     s += mid.H[r, c] * eta[k, 6 + c]
                 dF[k, 6 + r] = s
-
-
-@kernel
-def dense_solve(J, pivot, rhs, out):
-    """out = J^-1 rhs, J overwritten."""
-    n = rhs.shape[0]
-    for j in range(n):
-        out[j] = rhs[j]
-    lu_factor(J, pivot, n)
-    lu_solve(J, pivot, n, out)

@@ -7,8 +7,9 @@
 from ..lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub, tmatvec
 from ..lie.jit import entry, inlined, kernel
 from .articulated import forward_dynamics, mass_factor, mass_solve
-from .bordered import factorise_dense, products, solve_dense
+from .bordered import products
 from .continuous import gravity_potential, momentum, twists, velocity_products
+from .dense import rank_factor, rank_solve
 from .evaluate import ELASTIC, GRAVITATIONAL, KINETIC, VELOCITY, applied_forces, place
 from .layout import ETA, PARENT, F, P, R
 from .loads import spring_gradient
@@ -31,7 +32,7 @@ def impulse_responses(m, w, c):
     for a in range(c.J0.shape[0]):
         mass_solve(m, w, c.J0[a], c.Y[a])
     products(c.J0, c.Y, c.S)
-    c.rank[RANK] = factorise_dense(c.S, c.swap)
+    c.rank[RANK] = rank_factor(c.S, c.swap)
 
 
 @inlined
@@ -42,7 +43,7 @@ def project(c, missed, x):
         for j in range(x.shape[0]):
             total += c.J0[a, j] * x[j]
         c.step[a] = -total
-    solve_dense(c.S, c.swap, c.rank[RANK], c.step)
+    rank_solve(c.S, c.swap, c.rank[RANK], c.step)
     for a in range(c.J0.shape[0]):
         for j in range(x.shape[0]):
             x[j] += c.step[a] * c.Y[a, j]

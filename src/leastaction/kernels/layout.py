@@ -165,8 +165,6 @@ class Middle(NamedTuple):
     H: NDArray[np.float64]  # (6, 6) scratch
     E: NDArray[np.float64]  # (6, 6) scratch
     X0: NDArray[np.float64]  # (6, 6) scratch
-    X1: NDArray[np.float64]  # (6, 6) scratch
-    Xm: NDArray[np.float64]  # (6, 6) scratch
     T: NDArray[np.float64]  # (12, 12) scratch
     b: NDArray[np.float64]  # (n+1, 12) wrenches of the solve
     y: NDArray[np.float64]  # (n+1, 12) variations of the solve
@@ -193,7 +191,7 @@ def make_middle(n: int, nq: int, nv: int, gravity: NDArray[np.float64], rows: in
         row=zeros(n + 1, 15), wrench=zeros(n + 1, 6), world=zeros(n + 1, 12), S0=zeros(nv, 6), S1=zeros(nv, 6), S2=zeros(nv, 6),
         start=zeros(nv), end=zeros(nv), size=zeros(nv),
         A=zeros(n + 1, 12, 12), U=zeros(nv, 12), W=zeros(nv, 12), B=zeros(nv, 6), H=zeros(6, 6),
-        E=zeros(6, 6), X0=zeros(6, 6), X1=zeros(6, 6), Xm=zeros(6, 6), T=zeros(12, 12), b=zeros(n + 1, 12), y=zeros(n + 1, 12),
+        E=zeros(6, 6), X0=zeros(6, 6), T=zeros(12, 12), b=zeros(n + 1, 12), y=zeros(n + 1, 12),
         t=zeros(nv), q=zeros(nq), left=zeros(rows, nv), right=zeros(rows, nv), Y=zeros(rows, nv), C=zeros(rows, rows),
         pivot=np.zeros(rows, dtype=np.int64), c=zeros(rows), moves=zeros(3, nv), unit=zeros(n + 1, 6), saved=zeros(nv),
     )  # fmt: skip

@@ -7,10 +7,11 @@ from .evaluate import place
 from .fronts import factorise, solve
 from .layout import KIND, NV, PARENT, QI, VI
 from .loads import world_poses
-from .maximal import assemble, evaluate, place_end, set_correction
+from .maximal import set_correction
 from .maximal_joints import add_joint_forces, coordinates, dual_column, joint_columns, joint_momenta, matrix_to_quaternion
 from .maximal_layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
 from .maximal_rows import force_directions, measure, relative, values
+from .maximal_step import assemble, evaluate, place_end
 
 
 @kernel

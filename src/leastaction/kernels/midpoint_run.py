@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ..lie.jit import entry, kernel
 from .bordered import correct, impulse_size, products, set_scales, violation
-from .bordered import factorise_dense as factorise_small
-from .dense import lu_factor, lu_solve
+from .dense import lu_factor, lu_solve, rank_factor
 from .drnea import set_node
 from .frame_derivatives import sum_curvatures, sum_gradients
 from .lagrangian import curvatures, gradients
@@ -107,7 +106,7 @@ def border(m, w, n, end, con, t):
             con.Y[a, j] = con.J0[a, j]
         lu_solve(n.J, n.pivot, con.J0.shape[1], con.Y[a])
     products(con.J1, con.Y, con.S)
-    con.rank[RANK] = factorise_small(con.S, con.swap)
+    con.rank[RANK] = rank_factor(con.S, con.swap)
 
 
 @kernel

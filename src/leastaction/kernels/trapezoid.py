@@ -18,8 +18,8 @@ from ..lie import retractions
 from ..lie.algebra import ZERO3, add, cross, dot, load3, scale, sub
 from ..lie.jit import entry, inlined, kernel
 from .articulated import mass_factor, mass_solve
-from .comparison import dense_solve
 from .continuous import joint_twist, momentum
+from .dense import dense_solve
 from .drnea import carry_residual
 from .evaluate import applied_forces, place
 from .explicit import advance_on_group, cayley_vector, set_vector, vector

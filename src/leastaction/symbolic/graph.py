@@ -275,7 +275,7 @@ class Graph:
             return self.div(self.sub(self.mul(x, d[0]), self.mul(y, d[1])), square)
         if op == "select":
             return self._node("select", a, d[1], d[2])
-        raise NotImplementedError(op)
+        raise ValueError(f"the graph has no derivative of {op!r}: differences are not differentiated")
 
     def difference(self, n: Node, increments: Mapping[Node, Node], known: dict[Node, Node]) -> Node:
         """Value of node n when each input has grown by its increment, minus its value now, without subtracting the two.

@@ -52,6 +52,19 @@ def kinetic_action(kin: Kinematics, q0: Array, q1: Array, h: float, retraction: 
     return total
 
 
+def mass_matrix(kin: Kinematics, q: Array) -> Array:
+    """M(q) as the sum of J'GJ over the bodies, J from complex steps of the poses, (nv, nv)."""
+    varied = kin.varied(np.broadcast_to(q, (kin.nv, kin.nq)), 1j * _STEP * np.eye(kin.nv))
+    known: dict[str, Array] = {}
+    M = np.zeros((kin.nv, kin.nv))
+    for body in kin.mechanism.bodies.values():
+        T = kin.place(body.name, varied, known)
+        twist = mat.rigid_inverse(T.real) @ (T.imag / _STEP)
+        J = np.concatenate([mat.vee(twist[:, :3, :3]), twist[:, :3, 3]], axis=1)
+        M += J @ spatial_inertia(body) @ J.T
+    return M
+
+
 def potential(kin: Kinematics, q: Array) -> Array:
     """Gravity of all bodies, fixed ones too, joint springs, springs between points and user potentials, J."""
     known: dict[str, Array] = {}
