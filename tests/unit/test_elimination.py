@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.constraints.rows import joint_rows
 from leastaction.elimination import ORDERS, Graph, eliminate, tabulate
 from leastaction.kernels import maximal_evaluate as kernels
-from leastaction.kernels.maximal import QUATERNION
+from leastaction.kernels.maximal_step import QUATERNION
 from leastaction.lie.retractions import NAMES
 from leastaction.net import build
 from leastaction.testing import matrices as mat
