@@ -43,8 +43,8 @@ for seed in range(6):
     tau = rng.normal(size=model.nv)
     a, b = (la.dynamics.forward(m, q, v, tau) for m in (own, model))
     error = [np.abs(a - b).max() / np.abs(b).max()]
-    for retraction in ("exp", "cayley"):
-        x, y = (la.simulate(m, dt=1e-3, steps=4, q=q, v=v, tau=tau, integrator=la.Variational(retraction)) for m in (own, model))
+    for integrator in (la.Variational("exp"), la.Variational("cayley"), la.Composition(la.Variational("exp"), scheme="triple-jump")):
+        x, y = (la.simulate(m, dt=1e-3, steps=4, q=q, v=v, tau=tau, integrator=integrator) for m in (own, model))
         error.append(np.abs(x.q - y.q).max() / np.abs(y.q).max())
         error.append(np.abs(x.p - y.p).max() / np.abs(y.p).max())
     errors.append(error)
@@ -89,14 +89,15 @@ def compare_runs(model, state_of, integrator, steps, dt):
     return x, y
 
 
-@pytest.mark.parametrize("retraction", ["exp", "cayley"])
-def test_a_chain_moves_the_same(retraction):
+@pytest.mark.parametrize("integrator", [la.Variational("exp"), la.Variational("cayley"), la.Composition(order=4)], ids=repr)
+def test_a_chain_moves_the_same(integrator):
     """Compiled, one second; the motion is smooth, so that rounding does not grow."""
     model = la.examples.chain(30).compile()
-    x, y = compare_runs(model, lambda m: m.state(q={"link1": 0.8}), la.Variational(retraction), steps=1000, dt=1e-3)
+    x, y = compare_runs(model, lambda m: m.state(q={"link1": 0.8}), integrator, steps=1000, dt=1e-3)
     assert np.abs(x.q - y.q).max() < 1e-10
     assert np.abs(x.energy - y.energy).max() < 1e-10 * np.ptp(y.potential)
-    assert np.array_equal(x.iterations, y.iterations)
+    # with stages as short as here residuals end near the limit, and rounding decides on which side
+    assert np.mean(x.iterations != y.iterations) <= (0.0 if integrator.order == 2 else 0.03)
 
 
 def test_everything_compiled(driven_tree):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -108,8 +110,8 @@ class _Stepper:
         if integrator.solver != "newton" or integrator.guess == "ig3":
             solver = SOLVERS[integrator.solver]
             self.comparison = layout.make_comparison(solver, len(model.bodies), model.nv, integrator.max_evaluations)
-        own = model.specialised if self.middle is None and self.comparison is None and not model.closures else None
-        self._run = Direct((own and own.run(integrator.retraction)) or kernels.run)
+        self.own = model.specialised if self.middle is None and self.comparison is None and not model.closures else None
+        self._run = Direct(self._time_loop())
         self.memory = np.zeros(layout.MEMORY)
         self.memory[layout.RATE] = layout.ALWAYS_NEW
         self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
@@ -120,6 +122,10 @@ class _Stepper:
         if model.closures:
             self.ties, self.dropped = tie(model, state.q, state.v, state.t, dt)
             self.ties.least[:] *= tree.rounding(integrator.tol)
+
+    def _time_loop(self) -> Callable:
+        """The compiled loop: made for this mechanism after model.specialise(), or the one for all."""
+        return (self.own and self.own.run(self.integrator.retraction)) or kernels.run
 
     def record(self, out_q, out_momentum) -> None:
         out_q[0], out_momentum[0] = self.work.q, self.work.target
@@ -169,12 +175,14 @@ class _ComposedStepper(_Stepper):
 
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
         super().__init__(integrator, model, state, dt)
-        self._run = Direct(composition.run)
         self.stages = composition.make_stages(gammas, len(model.bodies), model.nq, model.nv)
         self.stages.d[:] = np.outer(gammas, dt * state.v)
         self.stages.S1[:] = self.work.S1
         self.memory = self.stages.memory[0]
         self.memory[layout.TIME] = state.t
+
+    def _time_loop(self) -> Callable:
+        return (self.own and self.own.run_composed(self.integrator.retraction)) or composition.run
 
     def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
         i = self.integrator

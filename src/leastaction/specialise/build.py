@@ -1,4 +1,4 @@
-"""The two programs that are specialised, and their modules."""
+"""The programs that are specialised, and their modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from ..generated import generated_module
-from ..kernels import articulated, drnea, evaluate, step, tree_newton, variational
+from ..kernels import articulated, composition, drnea, evaluate, step, tree_newton, variational
 from ..kernels.layout import Tree, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from .emit import unit_source
@@ -32,6 +32,10 @@ from leastaction.lie.straight import straight
 from leastaction.lie.trig import half_sincos, sincos
 '''
 
+# kernels that call the units, copied into the generated module
+_SOLVING = [step.full_residual, variational.choose_factorisation, variational.newton, variational.solve_step]
+_MOVING = [step.begin, step.arrive_with_kick]
+
 
 class Specialised:
     """Entry points made for one mechanism; each is generated and compiled when it is first used.
@@ -55,16 +59,21 @@ class Specialised:
         """As kernels.variational.run with mid = other = None and this retraction."""
         return getattr(self.step_module(retraction), "run", None)
 
+    def run_composed(self, retraction: str) -> Callable | None:
+        """As kernels.composition.run with mid = None and this retraction."""
+        return getattr(self.composed_module(retraction), "run", None)
+
     def forward_module(self) -> ModuleType | None:
         callers = [evaluate.place, evaluate.acceleration, evaluate.forward]
         return self._module("forward", "Forward dynamics", forward_units(), callers)
 
     def step_module(self, retraction: str) -> ModuleType | None:
-        callers = [
-            step.full_residual, step.begin, step.arrive,
-            variational.choose_factorisation, variational.newton, variational.solve_step, variational.run,
-        ]  # fmt: skip
+        callers = [*_SOLVING, *_MOVING, step.arrive, variational.run]
         return self._module(f"step_{retraction}", f"Variational step ({retraction})", step_units(RETRACTIONS[retraction]), callers)
+
+    def composed_module(self, retraction: str) -> ModuleType | None:
+        callers = [*_SOLVING, *_MOVING, composition.back_to_start, composition.run]
+        return self._module(f"composed_{retraction}", f"Composed step ({retraction})", step_units(RETRACTIONS[retraction]), callers)
 
     def _module(self, title: str, what: str, units: list[Unit], callers: list) -> ModuleType | None:
         if title not in self._modules:
