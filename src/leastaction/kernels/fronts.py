@@ -9,20 +9,9 @@ it, so a body without inertia about some axis is no special case.
 
 from ..lie.jit import inlined, kernel
 from .maximal_layout import F_AT, F_INDEX, F_PARENT, F_PIVOTS, F_SIZE, F_STRIDE
-from .memory import get, put
+from .memory import get, put, scale_four, take_four, take_one
 
-
-@inlined
-def subtract(a, at, x, first, stride, factor):
-    """a[at + r] -= factor x[r] from r = first on, four at a time: x is zero before `first`, and columns are padded to fours."""
-    for r in range(first - first % 4, stride, 4):
-        k = at + r
-        p, q, u, v = get(x, r), get(x, r + 1), get(x, r + 2), get(x, r + 3)
-        e, f, g, h = get(a, k), get(a, k + 1), get(a, k + 2), get(a, k + 3)
-        put(a, k, e - factor * p)
-        put(a, k + 1, f - factor * q)
-        put(a, k + 2, g - factor * u)
-        put(a, k + 3, h - factor * v)
+MUCH = 0.01  # a pivot is exchanged if it is smaller than this part of the largest candidate
 
 
 @kernel
@@ -30,43 +19,85 @@ def factorise(b, s):
     """L and U of every front, in place.  Reads Net.front; reads and writes Flow.values, writes Flow.swap."""
     for k in range(b.front.shape[0]):
         at, pivots, size, stride = b.front[k, F_AT], b.front[k, F_PIVOTS], b.front[k, F_SIZE], b.front[k, F_STRIDE]
-        eliminate(s.values, at, pivots, size, stride, s.swap, b.front[k, F_INDEX], s.column)
+        eliminate(s.values, at, pivots, size, stride, s.swap, b.front[k, F_INDEX])
         parent = b.front[k, F_PARENT]
         if parent >= 0:
             pass_on(b, s.values, k, parent)
 
 
 @inlined
-def eliminate(a, at, pivots, size, stride, swap, first, x):
-    """The first `pivots` columns of the matrix at a[at:], column by column; row exchanges among the first `pivots` rows."""
-    for r in range(stride):
-        x[r] = 0.0
-    for k in range(pivots):
-        mine = at + k * stride
-        best, where = abs(get(a, mine + k)), k
-        for r in range(k + 1, pivots):
-            y = abs(get(a, mine + r))
-            if y > best:
-                best, where = y, r
-        swap[first + k] = where
-        if where != k:
-            for c in range(size):
-                j = at + c * stride
-                y = get(a, j + k)
-                put(a, j + k, get(a, j + where))
-                put(a, j + where, y)
-        inverse = 1.0 / get(a, mine + k)
-        put(a, mine + k, inverse)
-        put(x, k, 0.0)
-        for r in range(k + 1, size):
-            y = inverse * get(a, mine + r)
-            put(a, mine + r, y)
-            put(x, r, y)
-        for c in range(k + 1, size):
-            j = at + c * stride
-            factor = get(a, j + k)
-            if factor != 0.0:
-                subtract(a, j, x, k + 1, stride, factor)
+def eliminate(a, at, pivots, size, stride, swap, first):
+    """The first `pivots` columns of the matrix at a[at:], a panel of four at a time; row exchanges among the first `pivots` rows."""
+    for start in range(0, pivots, 4):
+        stop = min(start + 4, pivots)
+        panel = at + start * stride
+        for k in range(start, stop):
+            mine = at + k * stride
+            if k > start:
+                take_panel(a, mine, panel, k - start, start, stride)
+            swap[first + k] = exchange(a, at, k, pivots, size, stride)
+            inverse = 1.0 / get(a, mine + k)
+            put(a, mine + k, inverse)
+            for r in range(k + 1, start + 4):
+                put(a, mine + r, inverse * get(a, mine + r))
+            for r in range(start + 4, stride, 4):
+                scale_four(a, mine + r, inverse)
+        for c in range(stop, size):
+            take_panel(a, at + c * stride, panel, stop - start, start, stride)
+
+
+@inlined
+def exchange(a, at, k, pivots, size, stride):
+    """Swap row k with the one that has the largest number below it in column k, if that is much larger; returns which.
+
+    Masses come first and hardly ever need it; bodies without inertia do.
+    """
+    mine = at + k * stride
+    own, best = abs(get(a, mine + k)), 0.0
+    for r in range(k + 1, pivots):
+        best = max(best, abs(get(a, mine + r)))
+    if own >= MUCH * best:
+        return k
+    where = k + 1
+    while abs(get(a, mine + where)) < best:
+        where += 1
+    for c in range(size):
+        i, j = at + c * stride + k, at + c * stride + where
+        y = get(a, i)
+        put(a, i, get(a, j))
+        put(a, j, y)
+    return where
+
+
+@inlined
+def take_panel(a, j, panel, count, start, stride):
+    """Take the `count` (1 to 4) pivots from `start` on, whose columns of L stand from a[panel] on, off the column at a[j:].
+
+    The first rows give the factors; all rows are then done four at a time (columns are padded to that), and the first ones put right.
+    """
+    k, x0 = j + start, panel + start
+    x1, x2, x3 = x0, x0, x0  # of columns that are not there nothing is taken
+    p, q, u, v = get(a, k), 0.0, 0.0, 0.0
+    if count > 1:
+        q = get(a, k + 1) - p * get(a, x0 + 1)
+        x1 = x0 + stride
+    if count > 2:
+        u = get(a, k + 2) - p * get(a, x0 + 2) - q * get(a, x1 + 2)
+        x2 = x1 + stride
+    if count > 3:
+        v = get(a, k + 3) - p * get(a, x0 + 3) - q * get(a, x1 + 3) - u * get(a, x2 + 3)
+        x3 = x2 + stride
+    if p == 0.0 and q == 0.0 and u == 0.0 and v == 0.0:
+        return
+    for r in range(0 if count < 4 else 4, stride - start, 4):
+        take_four(a, k + r, x0 + r, x1 + r, x2 + r, x3 + r, p, q, u, v)
+    put(a, k, p)
+    if count > 1:
+        put(a, k + 1, q)
+    if count > 2:
+        put(a, k + 2, u)
+    if count > 3:
+        put(a, k + 3, v)
 
 
 @kernel
@@ -132,13 +163,7 @@ def solve(b, s):
 def subtract_column(a, column, y, first, last, factor):
     """y[r] -= factor a[column + r], four at a time."""
     for r in range(first, last, 4):
-        k = column + r
-        p, q, u, v = get(a, k), get(a, k + 1), get(a, k + 2), get(a, k + 3)
-        e, f, g, h = get(y, r), get(y, r + 1), get(y, r + 2), get(y, r + 3)
-        put(y, r, e - factor * p)
-        put(y, r + 1, f - factor * q)
-        put(y, r + 2, g - factor * u)
-        put(y, r + 3, h - factor * v)
+        take_one(y, r, a, column + r, factor)
 
 
 @inlined
