@@ -79,7 +79,7 @@ class Flow(NamedTuple):
     d_old: NDArray[np.float64]  # before the last correction
     d_last: NDArray[np.float64]  # of the last step
     step: NDArray[np.float64]  # correction being tried
-    history: NDArray[np.float64]  # (4, 6n + m)
+    history: NDArray[np.float64]  # (6, 6n + m) backward differences of the unknowns over the last steps
     r: NDArray[np.float64]  # (6n + m,) residual: momenta, then constraints
     z: NDArray[np.float64]  # (6n + m,) solution of the linear system
     disp: NDArray[np.float64]  # (n+1, DISP_COLUMNS)
@@ -112,7 +112,7 @@ def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, 
     load = zeros(nv)
     flow = Flow(
         node=zeros(n + 1, POSE_COLUMNS), end=zeros(n + 1, POSE_COLUMNS), apart=zeros(nc, 3), apart_end=zeros(nc, 3), d=zeros(unknowns),
-        d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(4, unknowns), r=zeros(unknowns),
+        d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(6, unknowns), r=zeros(unknowns),
         z=zeros(unknowns), disp=zeros(n + 1, DISP_COLUMNS), mu=zeros(n + 1, 6), x=zeros(n + 1, 6), target=zeros(n + 1, 6),
         target_last=zeros(n + 1, 6), G0=zeros(slots, 6, 6), G1=zeros(slots, 6, 6), values=zeros(size), column=zeros(longest),
         swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load, load_row=load.reshape(1, nv),

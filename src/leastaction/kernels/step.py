@@ -112,6 +112,43 @@ def continue_polynomial(d, hist, known, first, last):
 
 
 @inlined
+def continue_differences(d, differences, known, first, last):
+    """Guess of d[first:last]: the last values continued by the polynomial of degree 0 to 5 that would have guessed the last one best.
+
+    differences    (6, n) backward differences of the values before d; become those of d.  Their sum up to order k continues a
+                   polynomial of degree k, and the difference of order k + 1 is by how much that missed the last value.
+    known          values seen so far
+    """
+    e0, e1, e2, e3, e4, e5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(first, last):
+        x0 = d[j]
+        x1 = x0 - differences[0, j]
+        x2 = x1 - differences[1, j]
+        x3 = x2 - differences[2, j]
+        x4 = x3 - differences[3, j]
+        x5 = x4 - differences[4, j]
+        x6 = x5 - differences[5, j]
+        differences[0, j], differences[1, j], differences[2, j] = x0, x1, x2
+        differences[3, j], differences[4, j], differences[5, j] = x3, x4, x5
+        e0, e1, e2 = max(e0, abs(x1)), max(e1, abs(x2)), max(e2, abs(x3))
+        e3, e4, e5 = max(e3, abs(x4)), max(e4, abs(x5)), max(e5, abs(x6))
+    degree, best = 0, e0
+    if known >= 3 and e1 < best:
+        degree, best = 1, e1
+    if known >= 4 and e2 < best:
+        degree, best = 2, e2
+    if known >= 5 and e3 < best:
+        degree, best = 3, e3
+    if known >= 6 and e4 < best:
+        degree, best = 4, e4
+    if known >= 7 and e5 < best:
+        degree, best = 5, e5
+    for order in range(1, degree + 1):
+        for j in range(first, last):
+            d[j] += differences[order, j]
+
+
+@inlined
 def advance_coordinates(m, w):
     for i in range(1, m.link.shape[0]):
         v = m.link[i, VI]
