@@ -220,6 +220,8 @@ def arrive(m, b, s, h, t):
         store3(s.node, i, POSE_X, load3(s.end, i, POSE_X))
     for c in range(s.apart.shape[0]):
         store3(s.apart, c, 0, load3(s.apart_end, c, 0))
+    for j in range(s.off.shape[0]):
+        s.off[j] = s.r[6 * (s.node.shape[0] - 1) + j]
     coordinates(m, b, s, s.node, s.apart, s.q_end)
     if depends_on_speed(m):
         increments(m, s.q, s.q_end, True, s.dq)

@@ -75,6 +75,7 @@ class Flow(NamedTuple):
     end: NDArray[np.float64]  # (n+1, POSE_COLUMNS) at its end
     apart: NDArray[np.float64]  # (nc, 3) from the centre of body A to the point of body B, world axes, at the start of the step
     apart_end: NDArray[np.float64]  # (nc, 3) at its end
+    off: NDArray[np.float64]  # (m,) values of dot products of directions at the start of the step
     d: NDArray[np.float64]  # (6n + m,) unknowns: displacements (Cayley vector, translation) of bodies 1..n, then multipliers
     d_old: NDArray[np.float64]  # before the last correction
     d_last: NDArray[np.float64]  # of the last step
@@ -111,8 +112,8 @@ def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, 
     unknowns = 6 * n + m
     load = zeros(nv)
     flow = Flow(
-        node=zeros(n + 1, POSE_COLUMNS), end=zeros(n + 1, POSE_COLUMNS), apart=zeros(nc, 3), apart_end=zeros(nc, 3), d=zeros(unknowns),
-        d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(6, unknowns), r=zeros(unknowns),
+        node=zeros(n + 1, POSE_COLUMNS), end=zeros(n + 1, POSE_COLUMNS), apart=zeros(nc, 3), apart_end=zeros(nc, 3), off=zeros(m),
+        d=zeros(unknowns), d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(6, unknowns), r=zeros(unknowns),
         z=zeros(unknowns), disp=zeros(n + 1, DISP_COLUMNS), mu=zeros(n + 1, 6), x=zeros(n + 1, 6), target=zeros(n + 1, 6),
         target_last=zeros(n + 1, 6), G0=zeros(slots, 6, 6), G1=zeros(slots, 6, 6), values=zeros(size), column=zeros(longest),
         swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load, load_row=load.reshape(1, nv),

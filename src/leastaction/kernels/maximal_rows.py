@@ -33,6 +33,7 @@ from .maximal_layout import (
     ROW_W,
     ROWS,
     SKATE,
+    TWO_FRAMES,
 )  # fmt: skip
 from .nonholonomic import rolling_force, rolling_gradient, rolling_values, skate_force, skate_gradient, skate_value
 
@@ -56,12 +57,14 @@ def relative(b, poses, apart, c):
 
 @kernel
 def measure(b, s):
-    """Flow.apart from the positions of the bodies."""
+    """Flow.apart and Flow.off from the poses of the bodies."""
     for c in range(b.con.shape[0]):
         A, B = b.con[c, BODY_A], b.con[c, BODY_B]
         if b.con[c, CON_KIND] != GEAR:
             point = matvec(load9(s.node, B, POSE_R), load3(b.place, c, B_P))
             store3(s.apart, c, 0, add(sub(load3(s.node, B, POSE_X), load3(s.node, A, POSE_X)), point))
+        if b.con[c, CON_KIND] == TWO_FRAMES:
+            two_frame_values(b, s.node, s.apart, c, s.off, b.con[c, FIRST_ROW])
 
 
 @inlined
@@ -131,6 +134,29 @@ def two_frame_values(b, poses, apart, c, out, at):
             Y, t = joint_frame(b, poses, apart, c)
             angle = angle_about_z(Y)
             out[at + k] = t[2] - value * (angle + 2.0 * math.pi * whole_turns(t[2], value, angle))
+
+
+@kernel
+def two_frame_ends(b, s, c, out, at):
+    """The same at the end of the step; dot products, like Flow.apart_end, by what the step adds to them.
+
+    Rounding a direction by 1e-16 lifts the end of a chain of 500 links: without this the solver would chase rounding errors.
+    """
+    two_frame_values(b, s.end, s.apart_end, c, out, at)
+    A, B = b.con[c, BODY_A], b.con[c, BODY_B]
+    for k in range(b.con[c, ROWS]):
+        j = b.con[c, FIRST_ROW] + k
+        if b.row_kind[j] == DOT:
+            u, du = direction(s, A, load3(b.row, j, ROW_U))
+            w, dw = direction(s, B, load3(b.row, j, ROW_W))
+            out[at + k] = s.off[j] + dot(du, w) + dot(add(u, du), dw)
+
+
+@inlined
+def direction(s, i, u):
+    """A direction fixed in body i, in world axes at the start of the step, and how the step changes it."""
+    R = load9(s.node, i, POSE_R)
+    return matvec(R, u), matvec(R, quat_rotate_minus(s.disp[i, D_W], load3(s.disp, i, D_U), u))
 
 
 @inlined
@@ -231,7 +257,7 @@ def values(b, s, out, first):
         elif kind == ROLLING:
             rolling_values(b, s, c, out, at)
         else:
-            two_frame_values(b, s.end, s.apart_end, c, out, at)
+            two_frame_ends(b, s, c, out, at)
 
 
 @kernel
