@@ -113,8 +113,8 @@ def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, 
     load = zeros(nv)
     flow = Flow(
         node=zeros(n + 1, POSE_COLUMNS), end=zeros(n + 1, POSE_COLUMNS), apart=zeros(nc, 3), apart_end=zeros(nc, 3), off=zeros(m),
-        d=zeros(unknowns), d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(6, unknowns), r=zeros(unknowns),
-        z=zeros(unknowns), disp=zeros(n + 1, DISP_COLUMNS), mu=zeros(n + 1, 6), x=zeros(n + 1, 6), target=zeros(n + 1, 6),
+        d=zeros(unknowns), d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(6, unknowns),
+        r=zeros(unknowns), z=zeros(unknowns), disp=zeros(n + 1, DISP_COLUMNS), mu=zeros(n + 1, 6), x=zeros(n + 1, 6), target=zeros(n + 1, 6),
         target_last=zeros(n + 1, 6), G0=zeros(slots, 6, 6), G1=zeros(slots, 6, 6), values=zeros(size), column=zeros(longest),
         swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load, load_row=load.reshape(1, nv),
         rate=zeros(nv), zero=zeros(nv), S=zeros(nv, 6), Z=zeros(nv, 4, 6), wrench=zeros(n + 1, 6),
