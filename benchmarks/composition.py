@@ -17,6 +17,7 @@ from .peers.mujoco_ import PEERS
 from .timing import clock, pin_to_one_core
 
 MUJOCO_RK4 = next(p for p in PEERS if "RK4" in p.name)
+SPECIALISED = ("order 4, suzuki", "order 6, kahan-li")  # in the plots also with code for one mechanism
 FRACTIONS = 20  # of a long run, made in turn
 
 
@@ -85,7 +86,11 @@ def work_precision(mech: la.Mechanism, state: la.State, seconds: float) -> dict[
     fine = la.Composition(la.Variational(tol=1e-13), order=6)
     truth = la.simulate(model, state, dt=seconds / 4000, steps=4000, integrator=fine, record_every=4000).q[-1]
     result: dict[str, list[tuple[float, float, float]]] = {}
-    for name, integrator in integrators(1e-11).items():
+    own = model.specialise()
+    cases = {name: (state, i) for name, i in integrators(1e-11).items()}
+    cases |= {f"{name}, specialised": (own.state(state.q, state.v), cases[name][1]) for name in SPECIALISED}
+    for name, (state, integrator) in cases.items():
+        model = state.model
         la.simulate(model, state, dt=1e-3, steps=3, integrator=integrator)
         for steps in (50, 100, 200, 400, 800):
             dt, times, run = seconds / steps, [], None
@@ -125,7 +130,8 @@ def draw(results: dict[str, dict[str, list[tuple[float, float, float]]]], path: 
     for panel, (case, curves) in zip(np.atleast_1d(axes), results.items(), strict=True):
         for name, points in curves.items():
             _, cpu, error = zip(*points, strict=True)
-            panel.loglog(cpu, error, "k--x" if name == "MuJoCo RK4" else "-o", markersize=3, linewidth=1, label=name)
+            style = "k--x" if name == "MuJoCo RK4" else "--s" if name.endswith("specialised") else "-o"
+            panel.loglog(cpu, error, style, markersize=3, linewidth=1, label=name)
         panel.set(title=case, xlabel="CPU time, s", ylabel="error at the end")
         panel.xaxis.set_minor_formatter(plt.NullFormatter())
     np.atleast_1d(axes)[0].legend(fontsize=7)
