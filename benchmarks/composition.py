@@ -126,16 +126,19 @@ def draw(results: dict[str, dict[str, list[tuple[float, float, float]]]], path: 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(results), figsize=(4.2 * len(results), 3.6))
-    for panel, (case, curves) in zip(np.atleast_1d(axes), results.items(), strict=True):
+    figure, axes = plt.subplots(1, len(results), figsize=(4.2 * len(results), 4.0), squeeze=False)
+    colours: dict[str, str] = {"MuJoCo RK4": "k"}
+    for panel, (case, curves) in zip(axes[0], results.items(), strict=True):
         for name, points in curves.items():
             _, cpu, error = zip(*points, strict=True)
-            style = "k--x" if name == "MuJoCo RK4" else "--s" if name.endswith("specialised") else "-o"
-            panel.loglog(cpu, error, style, markersize=3, linewidth=1, label=name)
+            method = name.removesuffix(", specialised")
+            colour = colours.setdefault(method, f"C{len(colours) - 1}")
+            style = "--x" if name == "MuJoCo RK4" else "-o" if name == method else ":s"
+            panel.loglog(cpu, error, style, color=colour, markersize=3, linewidth=1, label=name)
         panel.set(title=case, xlabel="CPU time, s", ylabel="error at the end")
         panel.xaxis.set_minor_formatter(plt.NullFormatter())
-    np.atleast_1d(axes)[0].legend(fontsize=7)
-    figure.tight_layout()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8)
+    figure.tight_layout(rect=(0.0, 0.12, 1.0, 1.0))
     figure.savefig(path, dpi=80)
 
 
