@@ -125,8 +125,8 @@ def open_and_closed(lengths=(2, 10, 50, 100), repeats: int = 3, steps: int = 100
 #: starts of chains of four-bars, as arguments of la.examples.four_bar_chain for n segments
 FOUR_BAR_STARTS: dict[str, Callable[[int], dict[str, float]]] = {
     "rods of 2 m, hanging": lambda n: {"length": 2.0, "opening": 0.2},
-    "rods of 0.1 m per segment, hanging": lambda n: {"length": 0.1 * n, "opening": 0.2},
-    "rods of 1 m, swinging from 45 degrees": lambda n: {"length": 1.0, "opening": np.pi / 8, "swing": np.pi / 4},
+    "rods of 1 m, swinging": lambda n: {"length": 1.0, "opening": np.pi / 8, "swing": np.pi / 4},
+    "rods of 0.1 m per segment, swinging": lambda n: {"length": 0.1 * n, "opening": np.pi / 8, "swing": np.pi / 4},
 }
 
 
@@ -134,10 +134,10 @@ def four_bars(segments=(1, 2, 5, 10, 20, 50), repeats: int = 2, duration: float 
     section = Section(
         "Chains of four-bars through their singular positions (Fig. 6)",
         f"{duration:g} s at 10 ms from rest; tolerance 1e-10.  Microseconds per step, evaluations per step, and the same with all "
-        "closures in one dense last block, as in the paper.  Hanging: rods lean by 0.2 rad.  With the same rods, long chains vibrate "
-        "faster, for the upper rods carry all below, and steps are harder; with rods as long as the chain has segments the fastest "
-        "vibration is equally fast in all.  Swinging is the start of the paper's published program: rods lean by 22.5 degrees, the "
-        "last segment is level.",
+        "closures in one dense last block, as in the paper.  Hanging: rods lean by 0.2 rad.  Swinging: the start of the paper's published "
+        "program, rods lean by 22.5 degrees in a row at 45 degrees, the last segment is level.  Of chains with the same rods the longer "
+        "vibrate faster, for the upper rods carry all below, and steps are harder; with rods as long as the chain has segments (those of "
+        "the program for 10) the fastest vibration is equally fast in all.",
         ["start", "segments", "per step", "per segment", "per segment and evaluation", "evaluations", "largest constraint error",
          "closures last, per step"],
     )  # fmt: skip
