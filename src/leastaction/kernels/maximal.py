@@ -319,7 +319,7 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
         continue_differences(s.d, s.history, int(memory[HISTORY]), first, unknowns)
         count, norm = 0, 0.0
         for attempt in (BOLD, CAREFUL, NATURAL):
-            more = min(max_evaluations, 2 * BOLD_EVALUATIONS) if attempt == BOLD else max_evaluations
+            more = min(max_evaluations, BOLD_EVALUATIONS) if attempt == BOLD else max_evaluations
             more, norm = newton(m, b, s, memory, h, memory[TIME], tol, retraction, more, attempt)
             count += more
             if norm <= 1.0:
