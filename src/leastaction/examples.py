@@ -220,26 +220,29 @@ def _odd_zigzag(n: int, span: float) -> list[float]:
     return [(-1) ** k * lean for k in range(2 * pairs)] + [lean, 0.0, -lean]
 
 
-def four_bar_chain(segments: int = 3, opening: float = 0.2, length: float = 2.0) -> Mechanism:
-    """Rhombi of four rods (1 kg/m) hanging on each other in the x-z plane, each closed by a pin; rods lean by `opening` (rad) at zero.
+def four_bar_chain(segments: int = 3, opening: float = 0.2, length: float = 2.0, swing: float = 0.0) -> Mechanism:
+    """Rhombi of four rods (1 kg/m) in a row in the x-z plane, each closed by a pin; rods lean by `opening` (rad) at zero.
 
-    Every rhombus is singular when its rods overlap, which gravity makes them do again and again.  What hangs below pulls the upper
-    rods straight: long chains of short rods vibrate fast, about sqrt(12 g segments / length) rad/s, and need small steps.
+    The row hangs down, or stands at the angle `swing` (rad) to the vertical with its last rhombus at twice that angle: 1 m, pi/8 and
+    pi/4 are what Bruedigam and Manchester's program starts from.  Every rhombus is singular when its rods overlap, which gravity
+    makes them do again and again.  What hangs below pulls the upper rods straight: long chains of short rods vibrate fast, about
+    sqrt(12 g segments / length) rad/s, and need small steps.
     """
     mech = Mechanism(name=f"chain of {segments} four-bars")
     parent, at, before = "world", 0.0, 0.0
     down = (0.0, 0.0, -length)
     for k in range(1, segments + 1):
+        middle = swing if k < segments else 2 * swing
         for side, sign in (("left", 1.0), ("right", -1.0)):
-            turn = sign * opening
+            turn = middle + sign * opening
             upper, lower = f"{side}_upper{k}", f"{side}_lower{k}"
             mech.add_body(
                 upper, parent, Revolute(axis=(0, 1, 0)), Pose(xyz=(0, 0, at), rpy=(0, turn - before, 0)), **_rod(length, length)
             )
-            mech.add_body(lower, upper, Revolute(axis=(0, 1, 0)), Pose(xyz=down, rpy=(0, -2 * turn, 0)), **_rod(length, length))
+            mech.add_body(lower, upper, Revolute(axis=(0, 1, 0)), Pose(xyz=down, rpy=(0, -2 * sign * opening, 0)), **_rod(length, length))
             mech.add_frame(f"{side}_end{k}", lower, Pose(xyz=down))
         mech.add_constraint(Coincident(f"left_end{k}", f"right_end{k}", _IN_PLANE))
-        parent, at, before = f"left_lower{k}", -length, -opening
+        parent, at, before = f"left_lower{k}", -length, middle - opening
     return mech
 
 

@@ -8,7 +8,7 @@ from ..checks import number, whole_number
 from ..closing import check_start, reduce
 from ..elimination import ORDERS
 from ..errors import StateError
-from ..kernels import evaluate, layout, maximal_evaluate, maximal_step
+from ..kernels import evaluate, layout, maximal_evaluate, maximal_layout, maximal_step
 from ..kernels import maximal as kernels
 from ..lie.jit import Direct
 from ..lie.retractions import NAMES
@@ -75,9 +75,9 @@ class _Stepper:
         maximal_evaluate.twists_entry(model.tree, work, net, flow, state.q, state.v, twists)
         flow.d[: 6 * len(model.bodies)] = dt * twists[1:].ravel()
         flow.target[:] = _momenta(net.body, twists)
-        self.memory = np.zeros(layout.MEMORY)
+        self.memory = np.zeros(maximal_layout.MEMORY)
         self.memory[layout.RATE] = layout.ALWAYS_NEW
-        self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01  # hopeful: tried on the second step
+        self.memory[[layout.RATE_AGED, maximal_layout.RATE_EXACT]] = 0.01  # hopeful: tried on the second step
         self.memory[layout.TIME] = state.t
         self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
 

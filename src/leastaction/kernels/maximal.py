@@ -3,6 +3,8 @@
 The equations are in maximal_step.py.
 """
 
+import math
+
 from ..lie.algebra import (
     add,
     axpy,
@@ -28,7 +30,6 @@ from .layout import (
     MASS,
     RATE,
     RATE_AGED,
-    RATE_FIRST,
     SCALE,
     STARTED,
     TIME,
@@ -40,18 +41,25 @@ from .layout import (
 from .loads import spring_gradient
 from .maximal_joints import add_joint_forces, coordinates, increments, joint_momenta
 from .maximal_layout import (
+    CURVATURE,
     D_R,
+    FIRST_CORRECTION,
     POSE_R,
     POSE_U,
     POSE_W,
     POSE_X,
+    RATE_EXACT,
 )  # fmt: skip
 from .maximal_rows import force_directions
 from .maximal_step import assemble, depends_on_speed, evaluate, joint_impulses, largest_between
 from .step import continue_differences
-from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, FIRST_ORDER, NOT_FINITE, OLD, STALLED, grow_old, learn
+from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, NOT_FINITE, OLD, STALLED, grow_old
 
 BOLD, CAREFUL, NATURAL = 0, 1, 2  # how Newton is kept from going astray, one after the other
+
+# what a new factorisation costs, in corrections (a solution and an evaluation each): two to three, but by an old one each shrinks the
+# residual less than the one before, and with few evaluations Newton strays less
+FACTORISATION = 1.0
 
 ENOUGH = 0.7  # of what is allowed: a factorisation that promises to get below it is used
 
@@ -75,11 +83,11 @@ def set_correction(s):
 def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, attempt):
     """Solve the step; returns (evaluations, residual in units of what is allowed).
 
-    Momenta are compared with those of all bodies together, constraints with the largest displacement of the step.  Which
-    factorisation is used, and when its correction is taken back: see `newton` in kernels/variational.py.  A correction by the exact
-    matrix may let the residual grow tenfold (attempt BOLD), is halved until the residual shrinks (CAREFUL), or until the next
-    correction by the same matrix would be smaller (NATURAL, Deuflhard's monotonicity test: near singular positions, where rods
-    overlap, the residual says little about how far the solution is).
+    Momenta are compared with those of all bodies together, constraints with the largest displacement of the step.  A factorisation
+    is kept while that is cheaper than a new one (`keeps`); a correction by an old one that fails is taken back.  One by a new one
+    may let the residual grow tenfold (attempt BOLD), is halved until the residual shrinks (CAREFUL), or until the next correction by
+    the same matrix would be smaller (NATURAL, Deuflhard's monotonicity test: near singular positions, where rods overlap, the
+    residual says little about how far the solution is).
     """
     first, last = 6 * (s.node.shape[0] - 1), s.d.shape[0]
     evaluations = 0
@@ -103,7 +111,7 @@ def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, attempt):
             shrinks = new < (10.0 if attempt == BOLD else 1.0 - 0.25 * fraction) * norm
         if taken_back or new <= 1.0 or shrinks:
             if not taken_back:
-                learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW)
+                learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW, correction)
             norm = new
             if not (norm < 1e300) or (norm <= 1.0 and (evaluations > 1 or norm <= 1e-3)):
                 break
@@ -120,7 +128,7 @@ def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, attempt):
                 norm = new
                 break
         else:
-            learn(memory, used, ALWAYS_NEW)
+            learn(memory, used, ALWAYS_NEW, correction)
             fraction, taken_back = 0.0, True
         if evaluations >= max_evaluations:
             break
@@ -136,20 +144,62 @@ def relative_size(value, unit):
     return value / unit if value > 0.0 else 0.0
 
 
+@inlined
+def corrections(norm, rate):
+    """How many corrections that shrink the residual by `rate` each lead from norm (in units of what is allowed) below ENOUGH."""
+    if norm * rate <= ENOUGH:
+        return 1.0
+    if rate > 0.9:
+        return 1e3
+    return math.ceil(math.log(norm / ENOUGH) / -math.log(rate))
+
+
+@inlined
+def keeps(memory, norm):
+    """Whether the factorisation at hand leads to the solution sooner than a new one.
+
+    A new one costs FACTORISATION corrections more, but is worth it the sooner the longer the one at hand has served.  By how much one
+    shrinks the residual, rho, is proportional to how far from the solution it was made: made again at the present iterate, it would
+    do so by rho^2.
+    """
+    rate = memory[RATE]
+    if rate >= ALWAYS_NEW:
+        return False
+    if memory[AGE] == 0.0:
+        return corrections(norm, rate) <= FACTORISATION + corrections(norm, rate * rate)
+    return corrections(norm, rate) <= FACTORISATION / memory[AGE] + corrections(norm, memory[RATE_EXACT])
+
+
 @kernel
 def choose_factorisation(m, b, s, memory, h, norm, retraction):
-    """Make a new factorisation if the one at hand will not do; returns OLD, FIRST_ORDER or EXACT.  As in kernels/variational.py."""
-    if memory[RATE] < ALWAYS_NEW and memory[RATE] * norm <= ENOUGH:
+    """Make a new factorisation if that leads to the solution sooner; returns OLD or EXACT."""
+    if keeps(memory, norm):
         return OLD
     if memory[AGE] == 1.0:
-        memory[RATE_AGED] *= 0.95
-    first_order = memory[RATE] < ALWAYS_NEW and memory[RATE_FIRST] * norm <= ENOUGH
-    if not first_order:
-        memory[RATE_FIRST] *= 0.95
+        memory[RATE_AGED] *= 0.95  # gets a little better every time it is turned down, so that it is tried again
     memory[AGE] = 0.0
-    assemble(m, b, s, h, retraction, not first_order)
+    assemble(m, b, s, h, retraction, True)
     factorise(b, s)
-    return FIRST_ORDER if first_order else EXACT
+    return EXACT
+
+
+@inlined
+def learn(memory, used, rate, correction):
+    """Remember by how much a correction shrank the residual, and what to expect of the next one by the same factorisation.
+
+    The multipliers enter linearly, so the first correction by a new factorisation removes their errors and says little about the
+    next one; that is estimated from the size of the first correction.
+    """
+    if used == EXACT:
+        memory[RATE_EXACT] = min(rate, 0.1)  # if not by the first correction, then by the next
+        memory[FIRST_CORRECTION] = correction
+        memory[RATE] = max(rate, memory[CURVATURE] * correction)
+    else:
+        memory[RATE] = rate
+        if memory[AGE] == 0.0 and memory[FIRST_CORRECTION] > 0.0:
+            memory[CURVATURE] = min(rate, 1.0) / memory[FIRST_CORRECTION]
+        elif memory[AGE] == 1.0:
+            memory[RATE_AGED] = min(rate, 1.0)
 
 
 @inlined
