@@ -13,7 +13,7 @@ from .constraints.base import Closure
 from .constraints.rows import Row, joint_rows
 from .elimination import Graph, Tables, eliminate, tabulate
 from .errors import MechanismError
-from .joints import Prismatic
+from .joints import Prismatic, SymbolicJoint
 from .kernels import layout as L
 from .kernels import maximal_layout as M
 from .kernels.maximal_layout import Flow, Net, make_flow
@@ -73,6 +73,11 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     for i, body in enumerate(model.bodies, start=1):
         link, values = model.tree.link[i], model.tree.body[i]
         placed = Pose(values[L.PLACE_P : L.PLACE_P + 3], rotation=values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
+        if isinstance(body.joint, SymbolicJoint):
+            add(int(link[L.PARENT]), i, placed, Pose(), M.POSE, (int(link[L.PARENT]), i))
+            for _ in range(6 - body.joint.nv):
+                add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
+            continue
         try:
             equations = joint_rows(body.joint)
         except MechanismError as error:

@@ -38,6 +38,7 @@ from .layout import (
     WORLD_FIXED,
 )  # fmt: skip
 from .loads import spring_gradient
+from .maximal_constraints import force_directions
 from .maximal_joints import add_joint_forces, coordinates, increments, joint_momenta
 from .maximal_layout import (
     D_R,
@@ -46,8 +47,8 @@ from .maximal_layout import (
     POSE_W,
     POSE_X,
 )  # fmt: skip
-from .maximal_rows import force_directions
 from .maximal_step import assemble, depends_on_speed, evaluate, joint_impulses, largest_between
+from .maximal_symbolic import change_charts
 from .step import continue_polynomial
 from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, FIRST_ORDER, NOT_FINITE, OLD, STALLED, grow_old, learn
 
@@ -228,7 +229,7 @@ def arrive(m, b, s, h, t):
     for j in range(s.q.shape[0]):
         s.q[j] = s.q_end[j]
     apply_forces(m, b, s, h)
-    force_directions(b, s)
+    force_directions(m, b, s)
 
 
 @inlined
@@ -292,6 +293,8 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
         arrive(m, b, s, h, memory[TIME])
         if forced:
             add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
+        if m.has_charts:
+            change_charts(m, s)
         if (step + 1) % stride == 0:
             k = (step + 1) // stride - 1
             for j in range(s.q.shape[0]):

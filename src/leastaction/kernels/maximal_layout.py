@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..joints.charts import SCRATCH, SCRATCH_ROWS
+
 _i = np.int64
 
 # columns of Net.con, one row per constraint
@@ -20,8 +22,8 @@ FIRST_SLOT, SLOTS = _i(4), _i(5)
 CON_KIND = _i(6)
 CON_COLUMNS = 7
 
-# kinds of constraints: rows between two frames; the others have files of their own
-TWO_FRAMES, GEAR, SKATE, ROLLING = range(4)
+# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints)
+TWO_FRAMES, GEAR, SKATE, ROLLING, POSE = range(5)
 
 # columns of Net.place, one row per constraint: frame a in body A, frame b in body B
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
@@ -102,6 +104,15 @@ class Flow(NamedTuple):
     S: NDArray[np.float64]  # (nv, 6) joint columns
     Z: NDArray[np.float64]  # (nv, 4, 6) dual columns at start and end of damped joints, for child and parent
     wrench: NDArray[np.float64]  # (n+1, 6) scratch
+    # of symbolic joints (maximal_symbolic.py)
+    basis: NDArray[np.float64]  # (n+1, 6, 6) twists the joint of a body allows at the start of the step, then those it forbids
+    dual: NDArray[np.float64]  # (nv, 6) dual columns
+    small: NDArray[np.float64]  # (6, 6) scratch
+    small_swap: NDArray[np.int64]  # (6,) scratch
+    small_row: NDArray[np.float64]  # (6,) scratch
+    inverse: NDArray[np.float64]  # (6, 6) scratch
+    charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
+    chart: NDArray[np.float64]  # (SCRATCH,) the same
 
 
 def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int) -> Flow:
@@ -117,6 +128,8 @@ def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, 
         target_last=zeros(n + 1, 6), G0=zeros(slots, 6, 6), G1=zeros(slots, 6, 6), values=zeros(size), column=zeros(longest),
         swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load, load_row=load.reshape(1, nv),
         rate=zeros(nv), zero=zeros(nv), S=zeros(nv, 6), Z=zeros(nv, 4, 6), wrench=zeros(n + 1, 6),
+        basis=zeros(n + 1, 6, 6), dual=zeros(nv, 6), small=zeros(6, 6), small_swap=np.zeros(6, dtype=np.int64), small_row=zeros(6),
+        inverse=zeros(6, 6), charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH),
     )  # fmt: skip
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0
