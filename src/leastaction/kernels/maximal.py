@@ -41,11 +41,17 @@ from .loads import spring_gradient
 from .maximal_constraints import force_directions
 from .maximal_joints import add_joint_forces, coordinates, increments, joint_momenta
 from .maximal_layout import (
+    CON_KIND,
     D_R,
+    FIRST_ROW,
+    GEAR,
     POSE_R,
     POSE_U,
     POSE_W,
     POSE_X,
+    ROW_U,
+    ROW_W,
+    ROWS,
 )  # fmt: skip
 from .maximal_step import assemble, depends_on_speed, evaluate, joint_impulses, largest_between
 from .maximal_symbolic import change_charts
@@ -168,12 +174,30 @@ def momentum_scale(m, s):
 
 @inlined
 def length_scale(b, s, tol):
-    """What constraint errors are compared with: displacements, but not below what joints are rounded to."""
+    """What constraint errors are compared with: displacements, but not below what constraints are rounded to.
+
+    Rounding does not vanish with the size of the bodies: directions are rounded as unit vectors, whose errors are those of numbers
+    around 1, positions and angles that constraints compare as what they have grown to.
+    """
     move = 0.0
     for i in range(1, s.node.shape[0]):
         for a in range(6):
             move = max(move, abs(s.d[6 * (i - 1) + a]))
-    return max(move, 1e-4 * b.extent, 4e-15 * b.extent / tol)
+    return max(move, 1e-4 * b.extent, 5e-16 / tol, 4e-15 * max(b.extent, largest_compared(b, s)) / tol)
+
+
+@inlined
+def largest_compared(b, s):
+    """Largest distance, m, or coordinate of a gear, rad or m, that constraints look at."""
+    top = 0.0
+    for c in range(b.con.shape[0]):
+        if b.con[c, CON_KIND] == GEAR:
+            j = b.con[c, FIRST_ROW]
+            top = max(top, abs(s.q[int(b.row[j, ROW_U + 2])]), abs(b.row[j, ROW_W + 1] * s.q[int(b.row[j, ROW_W])]))
+        elif b.con[c, ROWS] > 0:
+            for a in range(3):
+                top = max(top, abs(s.apart[c, a]))
+    return top
 
 
 # --------------------------------------------------------------------------------------------- time loop
