@@ -36,7 +36,8 @@ class Network:
     def make_flow(self) -> Flow:
         model, net = self.model, self.net
         longest = int(net.front[:, M.F_STRIDE].max())
-        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index)
+        most = int(np.diff(model.tree.energy_on[:, L.UP]).max(initial=1))
+        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index), most
         return make_flow(len(model.bodies), model.nq, model.nv, *sizes)
 
 

@@ -37,7 +37,6 @@ from .layout import (
     W_POINT,
     WORLD_FIXED,
 )  # fmt: skip
-from .loads import spring_gradient
 from .maximal_constraints import force_directions
 from .maximal_joints import add_joint_forces, coordinates, increments, joint_momenta
 from .maximal_layout import (
@@ -53,6 +52,7 @@ from .maximal_layout import (
     ROW_W,
     ROWS,
 )  # fmt: skip
+from .maximal_potentials import kick_by_coordinates, kick_by_points
 from .maximal_step import assemble, depends_on_speed, evaluate, joint_impulses, largest_between
 from .maximal_symbolic import change_charts
 from .step import continue_polynomial
@@ -205,7 +205,7 @@ def largest_compared(b, s):
 
 @kernel
 def apply_forces(m, b, s, kick):
-    """target += kick * (gravity, wrenches, springs) at the node."""
+    """target += kick * (gravity, wrenches, springs, potentials) at the node."""
     g = (m.gravity[0], m.gravity[1], m.gravity[2])
     for i in range(1, s.node.shape[0]):
         f = tmatvec(load9(s.node, i, POSE_R), scale(kick * b.body[i, MASS], g))
@@ -221,9 +221,8 @@ def apply_forces(m, b, s, kick):
         for a in range(3):
             s.target[i, a] += kick * moment[a]
             s.target[i, 3 + a] += kick * force[a]
-    if m.has_springs:
-        spring_gradient(m, s.q, s.zero, 0.0, s.load)
-        add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, -kick, s.target)
+    kick_by_points(m, b, s, kick)
+    kick_by_coordinates(m, b, s, kick)
 
 
 @kernel

@@ -70,6 +70,13 @@ class Net(NamedTuple):
     extent: float  # m, largest distance of a joint from the centre of mass of its bodies
 
 
+class Jets(NamedTuple):
+    """Scratch of kernels/potentials.py, as in layout.Work."""
+
+    x: NDArray[np.float64]  # (c,) what a generated energy is evaluated at, c the most coordinates of one
+    jet: NDArray[np.float64]  # (1, 1 + c + c^2) the energy, its gradient and Hessian
+
+
 class Flow(NamedTuple):
     """Memory of one simulation in maximal coordinates."""
 
@@ -113,9 +120,12 @@ class Flow(NamedTuple):
     inverse: NDArray[np.float64]  # (6, 6) scratch
     charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
     chart: NDArray[np.float64]  # (SCRATCH,) the same
+    jets: Jets
 
 
-def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int) -> Flow:
+def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int, most: int) -> Flow:
+    """Memory for n bodies, m rows of nc constraints; most: largest number of coordinates a potential depends on."""
+
     def zeros(*shape):
         return np.zeros(shape)
 
@@ -129,7 +139,7 @@ def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, 
         swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load, load_row=load.reshape(1, nv),
         rate=zeros(nv), zero=zeros(nv), S=zeros(nv, 6), Z=zeros(nv, 4, 6), wrench=zeros(n + 1, 6),
         basis=zeros(n + 1, 6, 6), dual=zeros(nv, 6), small=zeros(6, 6), small_swap=np.zeros(6, dtype=np.int64), small_row=zeros(6),
-        inverse=zeros(6, 6), charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH),
+        inverse=zeros(6, 6), charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), jets=Jets(zeros(most), zeros(1, 1 + most + most**2)),
     )  # fmt: skip
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0
