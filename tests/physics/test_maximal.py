@@ -163,6 +163,22 @@ def test_step_by_step_and_restart(conservative_tree):
     assert np.abs(again.q[-1] - run.q[-1]).max() < 1e-10
 
 
+@pytest.mark.parametrize("dt", [1e-3, 1e-2, 5e-2])
+def test_joints_through_centres_of_mass_start_from_rest(dt):
+    """Nothing to compare constraint errors with, neither a distance nor a motion: only their rounding."""
+    model = la.examples.screw().compile()
+    for start in (None, {"turn": 40.0, "travel": 4.0}):
+        a, b = (la.simulate(model, q=start, dt=dt, duration=1.0, integrator=kind(tol=1e-12)) for kind in (la.Maximal, la.Variational))
+        assert np.abs(a.q - b.q).max() < 1e-11
+        assert np.abs(a.q[-1] - a.q[0]).max() > 10.0
+
+
+def test_half_a_turn_per_step_is_named():
+    model = la.examples.screw().compile()
+    with pytest.raises(la.ConvergenceError, match="body 'turn' turned by 3.1. rad in the last step"):
+        la.simulate(model, dt=1e-2, duration=20.0, integrator=la.Maximal())
+
+
 def test_bad_options_are_named():
     for options, match in (({"retraction": "log"}, "retraction"), ({"tol": 2.0}, "tol"), ({"elimination": "none"}, "elimination")):
         with pytest.raises(la.StateError, match=match):

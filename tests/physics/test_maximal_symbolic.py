@@ -132,3 +132,12 @@ def test_poses_that_break_a_symbolic_joint_are_named():
     bodies.poses[0, 2] += 0.05
     with pytest.raises(la.StateError, match="slider"):
         la.to_minimal(model, bodies)
+
+
+def test_a_step_that_fails_near_gimbal_lock_names_the_joint():
+    mech, joint = la.Mechanism(), la.SymbolicJoint("Euler ball", yaw_pitch_roll, 3)
+    mech.add_body("top", joint=joint, mass=1.0, com=(0.1, 0.05, -0.5), inertia=(0.02, 0.03, 0.01))
+    model = mech.compile()
+    state = model.state(q={"top": (0.0, np.pi / 2 - 1e-3, 0.0)}, v={"top": (300.0, 5.0, 0.0)})
+    with pytest.raises(la.ConvergenceError, match="joint 'top' .* nearly singular .* second_chart"):
+        la.simulate(model, state, dt=2e-2, duration=1.0, integrator=la.Maximal())

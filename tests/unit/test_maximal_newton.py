@@ -73,7 +73,8 @@ def test_every_constraint(retraction):
     """Closures, distances, gears, screws, skates and rolling discs on moving bodies, one of them on a symbolic joint."""
     rng = np.random.default_rng(7)
     mech = random_mechanism(rng, 4, joints=(la.Free,), oddities=False, forces=False)
-    joints = {"hinge": la.Revolute(rng.normal(size=3)), "slide": la.Prismatic(), "screw": la.Helical(pitch=0.7), "cam": symbolic_samples()[0]}
+    hinge, cam = la.Revolute(rng.normal(size=3)), symbolic_samples()[0]
+    joints = {"hinge": hinge, "slide": la.Prismatic(), "screw": la.Helical(pitch=0.7), "cam": cam}
     for name, joint in joints.items():
         mech.add_body(name, "body1", joint, la.testing.random_pose(rng), mass=1.0, inertia=la.examples.random_inertia(rng))
     for k in range(1, 5):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..checks import number, whole_number
 from ..closing import check_start, reduce
+from ..dynamics import explain_singular
 from ..elimination import ORDERS
 from ..errors import StateError
 from ..kernels import evaluate, layout, maximal_evaluate, maximal_step
@@ -98,6 +99,8 @@ class _Stepper:
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
 
     def _explain(self, status: int, residual: float) -> str:
+        if self.model.has_symbolic_joints and (singular := explain_singular(self.model, self.flow.q, limit=100.0)):
+            return singular
         remedies = ["a smaller dt"]
         if status == kernels.NOT_FINITE:
             if len(self.model.tree.custom):
@@ -120,7 +123,6 @@ class _Stepper:
             f"the constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
             f"try {', '.join(remedies)}"
         )
-
 
     def _fastest_turn(self) -> tuple[float, str]:
         """Largest angle a body turned by in the last step, rad, and its name."""

@@ -4,11 +4,11 @@ The bodies obey the joint if the pose Y of the child against the joint's place o
 is E = X(q)^-1 Y, and e(q) in R^6 its Cayley vector and translation.  At the start of every step an orthonormal basis of twists is laid,
 Flow.basis: nv rows W along the columns S of the joint, 6 - nv rows N orthogonal to them.  Then
 
-    W e(q) = 0     finds the coordinates q of a pose: a small Newton iteration, the same wherever the bodies are
+    W e(q) = 0     finds the coordinates q of a pose: a Newton iteration of at most six unknowns
     N e(q) = 0     are the joint's constraints
 
-At the start of a step e = 0 and N is all the joint forbids there, so impulses act along N.  Coordinates are no unknowns of the step:
-it needs no rows, no elimination and no warm start that other joints do not need.
+At the start of a step e = 0 and N is all the joint forbids there, so impulses act along N.  Coordinates are no unknowns of the step: what
+eliminates its unknowns sees 6 - nv rows, as of any other joint.
 """
 
 import math
@@ -294,7 +294,7 @@ def pose_force(m, b, s, con, G):
 
 @kernel
 def change_charts(m, s):
-    """Joints whose coordinates have become nearly singular go on in their second chart.  Only Flow.q knows of it: bases and momenta do not."""
+    """Joints whose coordinates have become nearly singular go on in their second chart; only Flow.q knows of it, bases and momenta do not."""
     for i in range(1, m.link.shape[0]):
         if m.link[i, CHARTED]:
             change_chart(m.link[i, KIND], m.param, i, s.q, m.link[i, QI], m.link[i, NV], s.dq, s.load, m.link[i, VI], s.charts, s.chart)

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from ..closing import Closing
 from ..constraints.rows import DISTANCE, DOT, POINT, Row
-from ..kernels import maximal_evaluate as kernels
-from ..kernels import maximal_layout as M
 from ..kernels.maximal_layout import Flow
 from ..net import Network
 from . import matrices as mat

@@ -87,8 +87,8 @@ class StepReference:
         block = np.zeros((*x.shape[:-1], 6, 8, 8), dtype=x.dtype)
         block[..., :4, :4] = block[..., 4:, 4:] = mat.twist_matrix(x)[..., None, :, :]
         block[..., :4, 4:] = mat.twist_matrix(np.eye(6))
-        slopes = _MATRIX_FUNCTIONS[self.retraction](block)[..., :4, 4:] @ mat.rigid_inverse(D)[..., None, :, :]
-        columns = np.concatenate([mat.vee(slopes[..., :3, :3]), slopes[..., :3, 3]], -1)  # row j: twist dD D^-1 per unit of x_j
+        motion = _MATRIX_FUNCTIONS[self.retraction](block)[..., :4, 4:] @ mat.rigid_inverse(D)[..., None, :, :]
+        columns = np.concatenate([mat.vee(motion[..., :3, :3]), motion[..., :3, 3]], -1)  # row j: twist dD D^-1 per unit of x_j
         return mat.times(np.linalg.inv(columns), mat.times(G, x)) / self.h
 
     # -------------------------------------------------------------------------------------------- constraints
@@ -111,8 +111,9 @@ class StepReference:
         """Pose of the joint on body i against its place on the parent."""
         link, values = self.model.tree.link[i], self.model.tree.body[i]
         parent = int(link[L.PARENT])
-        placed = mat.rigid(values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3), values[L.PLACE_P : L.PLACE_P + 3] - self.network.net.com[parent])
-        joint = mat.rigid(np.eye(3), -self.network.net.com[i])
+        com = self.network.net.com
+        placed = mat.rigid(values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3), values[L.PLACE_P : L.PLACE_P + 3] - com[parent])
+        joint = mat.rigid(np.eye(3), -com[i])
         return mat.rigid_inverse(T[..., parent, :, :] @ placed) @ T[..., i, :, :] @ joint
 
     def _frame(self, at: tuple[int, Pose], T: Array) -> Array:
@@ -135,7 +136,8 @@ class StepReference:
         radius, height = closure.numbers
         normal = np.array(closure.rows[0].u)
         lowest = after[..., :3, 3] + radius * _to_contact(normal, mat.times(after[..., :3, :3], w))
-        turn = mat.times(self.node[closure.b[0]][:3, :3], mat.log(mat.rigid_inverse(self.node[closure.b[0]]) @ T[..., closure.b[0], :, :])[..., :3])
+        start, i = self.node[closure.b[0]], closure.b[0]
+        turn = mat.times(start[:3, :3], mat.log(mat.rigid_inverse(start) @ T[..., i, :, :])[..., :3])
         slip = move + radius * mat.times(mat.hat(turn), _to_contact(normal, mean / mat.sqrt(mat.dot(mean, mean))[..., None]))
         return [lowest @ normal - height, *(slip @ np.array(row.u) for row in closure.rows[1:])]
 
@@ -167,11 +169,12 @@ class StepReference:
     def _nearest(self, i: int, T: Array) -> tuple[Array, Array]:
         """Coordinates (..., nv) of a symbolic joint with W e = 0, and e (..., 6)."""
         joint, k = self.model.bodies[i - 1].joint, int(self.model.tree.link[i, L.QI])
+        assert isinstance(joint, SymbolicJoint)
         W, nv, Y = self.flow.basis[i][: joint.nv], joint.nv, self._joint_place(i, T)
         q = self.flow.q[k : k + nv] + 0 * Y[..., 0, :1]
 
         def error(q: Array, Y: Array) -> Array:
-            E = mat.rigid_inverse(joint.reference_pose(q)) @ Y
+            E = mat.rigid_inverse(joint_pose(joint, q)) @ Y
             turn = 2 * mat.vee(mat.solve(E[..., :3, :3] + np.eye(3), E[..., :3, :3] - np.eye(3)))
             return np.concatenate([turn, E[..., :3, 3]], -1)
 
