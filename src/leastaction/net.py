@@ -112,6 +112,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     tables = tabulate(graph, eliminate(graph, order))
     net = Net(
         body=_bodies(model, com), com=com, con=np.array(con, dtype=np.int64).reshape(-1, M.CON_COLUMNS),
+        symbolic=np.array([c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE], dtype=np.int64),
         place=np.array(place).reshape(-1, M.PLACE_COLUMNS), row_kind=np.array(kinds, dtype=np.int64),
         row=np.array(rows, dtype=float).reshape(-1, M.ROW_COLUMNS), slot=_slots(tables, slots, n, graph), block=_blocks(tables, n),
         damped=_damped(tables, graph), front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),

@@ -221,8 +221,10 @@ def apply_forces(m, b, s, kick):
         for a in range(3):
             s.target[i, a] += kick * moment[a]
             s.target[i, 3 + a] += kick * force[a]
-    kick_by_points(m, b, s, kick)
-    kick_by_coordinates(m, b, s, kick)
+    if m.pair_on.shape[0] > 0:
+        kick_by_points(m, b, s, kick)
+    if m.has_springs or m.energy_at.shape[0] > 0:
+        kick_by_coordinates(m, b, s, kick)
 
 
 @kernel

@@ -1,12 +1,13 @@
 """All constraints of a mechanism in maximal coordinates: which kind is which.
 
-Values and derivatives at the end of a step, and the directions of constraint impulses at its start.
+Values and derivatives at the end of a step, and the directions of constraint impulses at its start.  Symbolic joints have loops of their
+own, apart: inside the others their code would slow down every mechanism.
 """
 
 from ..lie.jit import kernel
-from .maximal_layout import CON_KIND, FIRST_ROW, GEAR, POSE, ROLLING, SKATE
+from .maximal_layout import CON_KIND, FIRST_ROW, GEAR, ROLLING, SKATE, TWO_FRAMES
 from .maximal_rows import gear_gradient, gear_value, measure_end, two_frame_gradient, two_frame_values
-from .maximal_symbolic import pose_force, pose_gradient, pose_values
+from .maximal_symbolic import all_pose_forces, all_pose_gradients, all_pose_values
 from .nonholonomic import rolling_force, rolling_gradient, rolling_values, skate_force, skate_gradient, skate_value
 
 
@@ -23,10 +24,10 @@ def values(m, b, s, out, first):
             out[at] = skate_value(b, s, c)
         elif kind == ROLLING:
             rolling_values(b, s, c, out, at)
-        elif kind == POSE:
-            pose_values(m, b, s, c, out, at)
-        else:
+        elif kind == TWO_FRAMES:
             two_frame_values(b, s.end, s.apart_end, c, out, at)
+    if b.symbolic.shape[0] > 0:
+        all_pose_values(m, b, s, out, first)
 
 
 @kernel
@@ -40,10 +41,10 @@ def gradients(m, b, s):
             skate_gradient(b, s, c, s.G1)
         elif kind == ROLLING:
             rolling_gradient(b, s, c, s.G1)
-        elif kind == POSE:
-            pose_gradient(m, b, s, c, s.G1)
-        else:
+        elif kind == TWO_FRAMES:
             two_frame_gradient(b, s.end, s.apart_end, c, s.G1)
+    if b.symbolic.shape[0] > 0:
+        all_pose_gradients(m, b, s, s.G1)
 
 
 @kernel
@@ -57,7 +58,7 @@ def force_directions(m, b, s):
             skate_force(b, c, s.G0)
         elif kind == ROLLING:
             rolling_force(b, s, c, s.G0)
-        elif kind == POSE:
-            pose_force(m, b, s, c, s.G0)
-        else:
+        elif kind == TWO_FRAMES:
             two_frame_gradient(b, s.node, s.apart, c, s.G0)
+    if b.symbolic.shape[0] > 0:
+        all_pose_forces(m, b, s, s.G0)

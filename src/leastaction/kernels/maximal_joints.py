@@ -122,7 +122,7 @@ def joint_columns(m, s, i, q):
     """Flow.S of joint i at q, and what its dual columns are made of."""
     dispatch.columns(m.link[i, KIND], m.param, i, q, m.link[i, QI], s.zero, m.link[i, VI], 0.0, s.S)
     if dispatch.is_generated(m.link[i, KIND]):
-        dual_columns(m, s, i)
+        dual_columns(s.S, m.link[i, VI], m.link[i, NV], s.small, s.dual)
 
 
 @inlined

@@ -61,6 +61,7 @@ class Net(NamedTuple):
     place: NDArray[np.float64]  # (nc, PLACE_COLUMNS)
     row_kind: NDArray[np.int64]  # (m,)
     row: NDArray[np.float64]  # (m, ROW_COLUMNS)
+    symbolic: NDArray[np.int64]  # constraints of the kind POSE
     slot: NDArray[np.int64]  # (ns, SLOT_COLUMNS)
     block: NDArray[np.int64]  # (n+1, 2) where the 6x6 block of a body stands in the fronts: offset of its corner, stride
     damped: NDArray[np.int64]  # (k, 9) body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block

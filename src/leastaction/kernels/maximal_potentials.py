@@ -1,7 +1,7 @@
 """Potentials in maximal coordinates: springs between points push bodies, energies of coordinates and joint springs push joints."""
 
 from ..lie.algebra import add, cross, load3, load9, matvec, scale, sub, tmatvec
-from ..lie.jit import inlined, kernel
+from ..lie.jit import apart, inlined
 from .layout import PAIR_A, PAIR_B
 from .loads import spring_gradient
 from .maximal_joints import add_joint_forces
@@ -19,7 +19,7 @@ def push_point(s, i, point, force, factor):
         s.target[i, 3 + a] += f[a]
 
 
-@kernel
+@apart
 def kick_by_points(m, b, s, kick):
     """target += kick * forces of the springs between points at the node."""
     for e in range(m.pair_on.shape[0]):
@@ -33,10 +33,9 @@ def kick_by_points(m, b, s, kick):
         push_point(s, B, on_b, v, kick * over)
 
 
-@kernel
+@apart
 def kick_by_coordinates(m, b, s, kick):
     """target += kick * forces of joint springs and of potentials of coordinates at the node."""
-    if m.has_springs or m.energy_at.shape[0] > 0:
-        spring_gradient(m, s.q, s.zero, 0.0, s.load)
-        add_potentials(m, s.jets, s.q, 1.0, s.load)
-        add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, -kick, s.target)
+    spring_gradient(m, s.q, s.zero, 0.0, s.load)
+    add_potentials(m, s.jets, s.q, 1.0, s.load)
+    add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, -kick, s.target)

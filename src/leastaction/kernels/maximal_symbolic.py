@@ -16,10 +16,10 @@ import math
 from ..joints.charts import change_chart
 from ..joints.generated import place
 from ..lie.algebra import add, axpy, cross, dot, load3, matvec, scale, sub, tmatvec
-from ..lie.jit import inlined, kernel
+from ..lie.jit import apart, inlined, kernel
 from .dense import lu_factor, lu_solve
 from .layout import CHARTED, KIND, NV, QI, VI
-from .maximal_layout import B_P, FIRST_SLOT
+from .maximal_layout import B_P, FIRST_ROW, FIRST_SLOT
 from .maximal_rows import joint_frame, put, relative, tmatmul
 
 MOST_ITERATIONS = 20
@@ -85,24 +85,23 @@ def lay_basis(S, v, nv, Q):
         normalise(Q, r, size)
 
 
-@kernel
-def dual_columns(m, s, i):
-    """Flow.dual of joint i: the smallest wrenches Z with Z S' = 1.  Reads Flow.S.
+@apart
+def dual_columns(S, v, nv, Q, dual):
+    """dual[v:] = the smallest wrenches Z with Z S' = 1 for the rows S[v : v + nv]; Q is scratch.
 
     With S = L Q, L lower triangular, Z = L^-T Q.
     """
-    v, nv, Q = m.link[i, VI], m.link[i, NV], s.small
-    orthonormal_columns(s.S, v, nv, Q)
+    orthonormal_columns(S, v, nv, Q)
     for r in range(nv - 1, -1, -1):
         for c in range(6):
-            s.dual[v + r, c] = Q[r, c]
+            dual[v + r, c] = Q[r, c]
         for later in range(r + 1, nv):
-            factor = along_row(s.S, v + later, Q, r)
+            factor = along_row(S, v + later, Q, r)
             for c in range(6):
-                s.dual[v + r, c] -= factor * s.dual[v + later, c]
-        length = along_row(s.S, v + r, Q, r)
+                dual[v + r, c] -= factor * dual[v + later, c]
+        length = along_row(S, v + r, Q, r)
         for c in range(6):
-            s.dual[v + r, c] /= length
+            dual[v + r, c] /= length
 
 
 @inlined
@@ -221,7 +220,7 @@ def invert_coordinates(m, b, s, poses, apart, i, q):
     return c, E, p
 
 
-@kernel
+@apart
 def coordinate_slopes(m, b, s, i):
     """Flow.dual of joint i = dq/d eta at the end of the step: -A^-1 W de/d eta."""
     v, nv = m.link[i, VI], m.link[i, NV]
@@ -292,9 +291,30 @@ def pose_force(m, b, s, con, G):
         put_row(b, s.node, s.apart, con, k - nv, a, l, G)
 
 
-@kernel
+@apart
+def all_pose_values(m, b, s, out, first):
+    for e in range(b.symbolic.shape[0]):
+        pose_values(m, b, s, b.symbolic[e], out, first + b.con[b.symbolic[e], FIRST_ROW])
+
+
+@apart
+def all_pose_gradients(m, b, s, G):
+    for e in range(b.symbolic.shape[0]):
+        pose_gradient(m, b, s, b.symbolic[e], G)
+
+
+@apart
+def all_pose_forces(m, b, s, G):
+    for e in range(b.symbolic.shape[0]):
+        pose_force(m, b, s, b.symbolic[e], G)
+
+
+@apart
 def change_charts(m, s):
-    """Joints whose coordinates have become nearly singular go on in their second chart; only Flow.q knows of it, bases and momenta do not."""
+    """Joints whose coordinates have become nearly singular go on in their second chart.
+
+    Only Flow.q knows of it: bases, momenta and the unknowns of the step do not.
+    """
     for i in range(1, m.link.shape[0]):
         if m.link[i, CHARTED]:
             change_chart(m.link[i, KIND], m.param, i, s.q, m.link[i, QI], m.link[i, NV], s.dq, s.load, m.link[i, VI], s.charts, s.chart)
