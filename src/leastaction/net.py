@@ -13,7 +13,7 @@ from .constraints.base import Closure
 from .constraints.rows import Row, joint_rows
 from .elimination import Graph, Tables, eliminate, tabulate
 from .errors import MechanismError
-from .joints import Prismatic
+from .joints import Prismatic, SymbolicJoint
 from .kernels import layout as L
 from .kernels import maximal_layout as M
 from .kernels.maximal_layout import Flow, Net, make_flow
@@ -36,7 +36,8 @@ class Network:
     def make_flow(self) -> Flow:
         model, net = self.model, self.net
         longest = int(net.front[:, M.F_STRIDE].max())
-        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index)
+        most = int(np.diff(model.tree.energy_on[:, L.UP]).max(initial=1))
+        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index), most
         return make_flow(len(model.bodies), model.nq, model.nv, *sizes)
 
 
@@ -73,6 +74,11 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     for i, body in enumerate(model.bodies, start=1):
         link, values = model.tree.link[i], model.tree.body[i]
         placed = Pose(values[L.PLACE_P : L.PLACE_P + 3], rotation=values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
+        if isinstance(body.joint, SymbolicJoint):
+            add(int(link[L.PARENT]), i, placed, Pose(), M.POSE, (int(link[L.PARENT]), i))
+            for _ in range(6 - body.joint.nv):
+                add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
+            continue
         try:
             equations = joint_rows(body.joint)
         except MechanismError as error:
@@ -106,6 +112,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     tables = tabulate(graph, eliminate(graph, order))
     net = Net(
         body=_bodies(model, com), com=com, con=np.array(con, dtype=np.int64).reshape(-1, M.CON_COLUMNS),
+        symbolic=np.array([c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE], dtype=np.int64),
         place=np.array(place).reshape(-1, M.PLACE_COLUMNS), row_kind=np.array(kinds, dtype=np.int64),
         row=np.array(rows, dtype=float).reshape(-1, M.ROW_COLUMNS), slot=_slots(tables, slots, n, graph), block=_blocks(tables, n),
         damped=_damped(tables, graph), front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),

@@ -66,26 +66,27 @@ def test_forces_are_felt_or_refused(integrator):
 
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: f"{type(i).__name__}-{getattr(i, 'quadrature', '')}")
 def test_symbolic_joints_charts_and_loops_are_known_or_refused(integrator):
+    everything = isinstance(integrator, (la.Variational, la.Maximal, la.RK4))  # these refuse nothing here
     model = arm(symbolic_samples()[0]).compile()
     try:
         got, reached = end_of_run(model, integrator)
         assert np.abs(got - exact(model, reached)).max() < 1e-3
     except LeastActionError as error:
-        assert "upper" in str(error) or "cam" in str(error)
+        assert not everything and ("upper" in str(error) or "cam" in str(error))
     twice, half = lambda q, sp: sp.move(0, 0, 2 * q[0]), lambda R, x, sp: (x[2] / 2,)
     slider = la.SymbolicJoint("slider", lambda q, sp: sp.move(0, 0, q[0]), 1, inverse=lambda R, x, sp: (x[2],), second_chart=(twice, half))
     charted = arm(slider).compile()
     try:
         la.simulate(charted, dt=DT, steps=3, integrator=integrator)
     except LeastActionError as error:
-        assert "upper" in str(error)
+        assert not everything and "upper" in str(error)
     closed = la.examples.four_bar().compile()
     start = closed.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})
     try:
         run = la.simulate(closed, dt=DT, steps=10, q=start, integrator=integrator)
         assert run.constraint_error.max() < 1e-3  # of explicit methods, which drift; others keep them far better
     except LeastActionError as error:
-        assert closed.name in str(error)
+        assert not everything and closed.name in str(error)
 
 
 def test_a_loop_cannot_be_closed_by_a_joint_without_rows():

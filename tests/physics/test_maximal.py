@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.testing import Kinematics, random_mechanism, random_state
+from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
+
+EVERY_JOINT = [*(j for j in la.joints.ALL if j is not la.Fixed), *symbolic_samples()]
 
 
 def compare(model, state, dt, steps, tau=None, retraction="exp", tol=1e-12):
@@ -34,31 +36,51 @@ def test_every_force_acts_the_same(driven_tree):
     assert dp < 1e-10
 
 
-def test_random_trees():
-    """Fifty random trees with every joint, force and oddity; two steps show every term of the equations."""
-    for seed in range(50):
-        rng = np.random.default_rng(seed)
-        mech = random_mechanism(rng, 5)
-        model = mech.compile()
-        q, v = random_state(model, rng)
-        dq, dp, runs = compare(model, model.state(q, v), 2e-3, 3)
-        assert dq < 1e-10 and dp < 1e-8 * max(1.0, np.abs(runs[1].p).max()), f"seed {seed}: {dq}, {dp}"
+FIFTY = range(50)
 
 
-@pytest.mark.parametrize("retraction", ["exp", "cayley", "quaternion"])
-def test_second_order_agreement(retraction):
+def tree_of_any_joints(seed):
+    """A random tree with every joint, symbolic ones too, every force and oddity: kinematics, model, state."""
+    rng = np.random.default_rng(seed)
+    mech = random_mechanism(rng, 5, joints=EVERY_JOINT)
+    model = mech.compile()
+    return Kinematics(mech), model, model.state(*random_state(model, rng))
+
+
+def end(model, state, steps, integrator):
+    return la.simulate(model, state, dt=0.1 / steps, steps=steps, integrator=integrator).q[-1]
+
+
+def test_same_motion_on_fifty_random_trees():
+    """With the same retraction it is the same discrete motion: it differs by the solvers' tolerance, not by a power of the step."""
+    for seed in FIFTY:
+        kin, model, state = tree_of_any_joints(seed)
+        retraction = ("exp", "cayley")[seed % 2]
+        a, b = (end(model, state, 20, kind(retraction=retraction, tol=1e-12)) for kind in (la.Maximal, la.Variational))
+        assert np.abs(kin.increment(a, b)).max() < 1e-10, f"seed {seed}"
+
+
+def test_minimal_and_maximal_agree_to_second_order_on_fifty_random_trees():
     """With another discrete body (the paper's quaternions) the difference to joint coordinates shrinks with the square of the step."""
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        mech = random_mechanism(rng, 4, joints=(la.Revolute, la.Spherical, la.Universal, la.Free), oddities=False, forces=False)
-        model, kin = mech.compile(), Kinematics(mech)
-        state = model.state(*random_state(model, rng))
-        truth = la.simulate(model, state, dt=0.1 / 640, steps=640, integrator=la.Variational(tol=1e-12)).q[-1]
-        errors = []
-        for n in (20, 40):
-            end = la.simulate(model, state, dt=0.1 / n, steps=n, integrator=la.Maximal(retraction=retraction, tol=1e-12)).q[-1]
-            errors.append(np.abs(kin.increment(truth, end)).max())
-        assert 3.3 < errors[0] / errors[1] < 4.7, f"seed {seed}: {errors}"
+    for seed in FIFTY:
+        kin, model, state = tree_of_any_joints(seed)
+        differences = []
+        for steps in (20, 40):
+            a = end(model, state, steps, la.Maximal(retraction="quaternion", tol=1e-12))
+            differences.append(np.abs(kin.increment(a, end(model, state, steps, la.Variational(tol=1e-12)))).max())
+        order = np.log2(differences[0] / differences[1])
+        assert abs(order - 2.0) < 0.05, f"seed {seed}: order {order}, differences {differences}"
+
+
+def test_second_order_towards_the_continuous_motion_on_fifty_random_trees():
+    """Every retraction in turn, against joint coordinates with steps so short that they are exact beside it."""
+    for seed in FIFTY:
+        kin, model, state = tree_of_any_joints(seed)
+        retraction = ("exp", "cayley", "quaternion")[seed % 3]
+        truth = end(model, state, 640, la.Variational(tol=1e-12))
+        errors = [np.abs(kin.increment(truth, end(model, state, n, la.Maximal(retraction=retraction, tol=1e-12)))).max() for n in (40, 80)]
+        order = np.log2(errors[0] / errors[1])
+        assert abs(order - 2.0) < 0.2, f"seed {seed}: order {order}, errors {errors}"
 
 
 @pytest.mark.parametrize("retraction", ["exp", "quaternion"])
@@ -83,7 +105,7 @@ def test_energy_of_a_double_pendulum_does_not_drift():
 def test_conversions_are_inverse():
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        mech = random_mechanism(rng, 6)
+        mech = random_mechanism(rng, 6, joints=EVERY_JOINT)
         model, kin = mech.compile(), Kinematics(mech)
         q, v = random_state(model, rng)
         state = model.state(q, v, t=0.7)
@@ -139,6 +161,22 @@ def test_step_by_step_and_restart(conservative_tree):
     half = la.simulate(model, state, dt=2e-3, steps=10, integrator=integrator)
     again = la.simulate(model, half.state(), dt=2e-3, steps=10, integrator=integrator)
     assert np.abs(again.q[-1] - run.q[-1]).max() < 1e-10
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-2, 5e-2])
+def test_joints_through_centres_of_mass_start_from_rest(dt):
+    """Nothing to compare constraint errors with, neither a distance nor a motion: only their rounding."""
+    model = la.examples.screw().compile()
+    for start in (None, {"turn": 40.0, "travel": 4.0}):
+        a, b = (la.simulate(model, q=start, dt=dt, duration=1.0, integrator=kind(tol=1e-12)) for kind in (la.Maximal, la.Variational))
+        assert np.abs(a.q - b.q).max() < 1e-12 * np.abs(b.q).max()
+        assert np.abs(a.q[-1] - a.q[0]).max() > 10.0
+
+
+def test_half_a_turn_per_step_is_named():
+    model = la.examples.screw().compile()
+    with pytest.raises(la.ConvergenceError, match="body 'turn' turned by 3.1. rad in the last step"):
+        la.simulate(model, dt=1e-2, duration=20.0, integrator=la.Maximal())
 
 
 def test_bad_options_are_named():

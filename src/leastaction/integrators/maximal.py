@@ -6,6 +6,7 @@ import numpy as np
 
 from ..checks import number, whole_number
 from ..closing import check_start, reduce
+from ..dynamics import explain_singular
 from ..elimination import ORDERS
 from ..errors import StateError
 from ..kernels import evaluate, layout, maximal_evaluate, maximal_layout, maximal_step
@@ -18,6 +19,9 @@ from ..state import State
 from .base import Advance, Integrator
 
 RETRACTIONS = {**NAMES, "quaternion": maximal_step.QUATERNION}
+
+
+_FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 
 
 class Maximal(Integrator):
@@ -44,10 +48,6 @@ class Maximal(Integrator):
         self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
 
     def start(self, model: Model, state: State, dt: float) -> _Stepper:
-        if len(model.tree.pair_on) or len(model.tree.energy_at):
-            raise StateError(
-                f"Maximal does not know the LinearSpring, NonlinearSpring or UserPotential of {model.name!r}; use integrator=Variational()"
-            )
         return _Stepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
@@ -99,6 +99,8 @@ class _Stepper:
         return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
 
     def _explain(self, status: int, residual: float) -> str:
+        if self.model.has_symbolic_joints and (singular := explain_singular(self.model, self.flow.q, limit=100.0)):
+            return singular
         remedies = ["a smaller dt"]
         if status == kernels.NOT_FINITE:
             if len(self.model.tree.custom):
@@ -108,6 +110,12 @@ class _Stepper:
                 f"a body turns by half a turn per step, or a massless part is free to move; try {', '.join(remedies)}"
             )
         remedies.append(f"a larger tol (now {self.integrator.tol:g})")
+        turn, body = self._fastest_turn()
+        if turn > _FAST_TURN:
+            return (
+                f"body {body!r} turned by {turn:.3g} rad in the last step, and no step can tell half a turn from a turn the other way; "
+                f"try a smaller dt"
+            )
         scale = float(self.memory[layout.SCALE])
         errors = np.abs(self.flow.r[6 * len(self.model.bodies) :])
         return (
@@ -115,6 +123,13 @@ class _Stepper:
             f"the constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
             f"try {', '.join(remedies)}"
         )
+
+    def _fastest_turn(self) -> tuple[float, str]:
+        """Largest angle a body turned by in the last step, rad, and its name."""
+        turns = self.flow.d_last[: 6 * len(self.model.bodies)].reshape(-1, 6)[:, :3]  # 2 tan(angle/2)
+        angles = 2.0 * np.arctan(np.linalg.norm(turns, axis=1) / 2.0)
+        fastest = int(np.argmax(angles))
+        return float(angles[fastest]), self.model.bodies[fastest].name
 
 
 def _momenta(body, twists):

@@ -38,20 +38,27 @@ from .layout import (
     W_POINT,
     WORLD_FIXED,
 )  # fmt: skip
-from .loads import spring_gradient
+from .maximal_constraints import force_directions
 from .maximal_joints import add_joint_forces, coordinates, increments, joint_momenta
 from .maximal_layout import (
+    CON_KIND,
     CURVATURE,
     D_R,
     FIRST_CORRECTION,
+    FIRST_ROW,
+    GEAR,
     POSE_R,
     POSE_U,
     POSE_W,
     POSE_X,
     RATE_EXACT,
+    ROW_U,
+    ROW_W,
+    ROWS,
 )  # fmt: skip
-from .maximal_rows import force_directions
+from .maximal_potentials import kick_by_coordinates, kick_by_points
 from .maximal_step import assemble, depends_on_speed, evaluate, joint_impulses, largest_between
+from .maximal_symbolic import change_charts
 from .step import continue_differences
 from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, NOT_FINITE, OLD, STALLED, grow_old
 
@@ -217,12 +224,30 @@ def momentum_scale(m, s):
 
 @inlined
 def length_scale(b, s, tol):
-    """What constraint errors are compared with: displacements, but not below what joints are rounded to."""
+    """What constraint errors are compared with: displacements, but not below what constraints are rounded to.
+
+    Rounding does not vanish with the size of the bodies: directions are rounded as unit vectors, whose errors are those of numbers
+    around 1, positions and angles that constraints compare as what they have grown to.
+    """
     move = 0.0
     for i in range(1, s.node.shape[0]):
         for a in range(6):
             move = max(move, abs(s.d[6 * (i - 1) + a]))
-    return max(move, 1e-4 * b.extent, 4e-15 * b.extent / tol)
+    return max(move, 1e-4 * b.extent, 5e-16 / tol, 4e-15 * max(b.extent, largest_compared(b, s)) / tol)
+
+
+@inlined
+def largest_compared(b, s):
+    """Largest distance, m, or coordinate of a gear, rad or m, that constraints look at."""
+    top = 0.0
+    for c in range(b.con.shape[0]):
+        if b.con[c, CON_KIND] == GEAR:
+            j = b.con[c, FIRST_ROW]
+            top = max(top, abs(s.q[int(b.row[j, ROW_U + 2])]), abs(b.row[j, ROW_W + 1] * s.q[int(b.row[j, ROW_W])]))
+        elif b.con[c, ROWS] > 0:
+            for a in range(3):
+                top = max(top, abs(s.apart[c, a]))
+    return top
 
 
 # --------------------------------------------------------------------------------------------- time loop
@@ -230,7 +255,7 @@ def length_scale(b, s, tol):
 
 @kernel
 def apply_forces(m, b, s, kick):
-    """target += kick * (gravity, wrenches, springs) at the node."""
+    """target += kick * (gravity, wrenches, springs, potentials) at the node."""
     g = (m.gravity[0], m.gravity[1], m.gravity[2])
     for i in range(1, s.node.shape[0]):
         f = tmatvec(load9(s.node, i, POSE_R), scale(kick * b.body[i, MASS], g))
@@ -246,9 +271,10 @@ def apply_forces(m, b, s, kick):
         for a in range(3):
             s.target[i, a] += kick * moment[a]
             s.target[i, 3 + a] += kick * force[a]
-    if m.has_springs:
-        spring_gradient(m, s.q, s.zero, 0.0, s.load)
-        add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, -kick, s.target)
+    if m.pair_on.shape[0] > 0:
+        kick_by_points(m, b, s, kick)
+    if m.has_springs or m.energy_at.shape[0] > 0:
+        kick_by_coordinates(m, b, s, kick)
 
 
 @kernel
@@ -280,7 +306,7 @@ def arrive(m, b, s, h, t):
     for j in range(s.q.shape[0]):
         s.q[j] = s.q_end[j]
     apply_forces(m, b, s, h)
-    force_directions(b, s)
+    force_directions(m, b, s)
 
 
 @inlined
@@ -344,6 +370,8 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
         arrive(m, b, s, h, memory[TIME])
         if forced:
             add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
+        if m.has_charts:
+            change_charts(m, s)
         if (step + 1) % stride == 0:
             k = (step + 1) // stride - 1
             for j in range(s.q.shape[0]):

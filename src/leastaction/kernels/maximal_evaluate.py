@@ -8,10 +8,12 @@ from .fronts import factorise, solve
 from .layout import KIND, NV, PARENT, QI, VI
 from .loads import world_poses
 from .maximal import set_correction
+from .maximal_constraints import force_directions, values
 from .maximal_joints import add_joint_forces, coordinates, dual_column, joint_columns, joint_momenta, matrix_to_quaternion
 from .maximal_layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
-from .maximal_rows import force_directions, measure, relative, values
+from .maximal_rows import measure, relative
 from .maximal_step import assemble, evaluate, place_end
+from .maximal_symbolic import approach_coordinates
 
 
 @kernel
@@ -31,7 +33,7 @@ def set_node(m, w, b, s, q):
         store9(s.node, i, POSE_R, R)
         store3(s.node, i, POSE_X, add(load3(w.world, i, 9), matvec(R, load3(b.com, i, 0))))
     measure(b, s)
-    force_directions(b, s)
+    force_directions(m, b, s)
 
 
 @entry
@@ -41,7 +43,7 @@ def node(m, w, b, s, q, out):
     for j in range(s.d.shape[0]):
         s.d[j] = 0.0
     place_end(s)
-    values(b, s, out, 0)
+    values(m, b, s, out, 0)
 
 
 @entry
@@ -79,7 +81,7 @@ def joint_velocities(m, b, s, q, V, out):
         l = sub(add(load3(V, i, 3), cross(a, load3(b.place, c, B_P))), tmatvec(R, add(vel, cross(omega, point))))
         a = sub(a, tmatvec(R, omega))
         for j in range(m.link[i, VI], m.link[i, VI] + m.link[i, NV]):
-            za, zl = dual_column(s.S, j, m.link[i, KIND])
+            za, zl = dual_column(s, j, m.link[i, KIND])
             out[j] = dot(za, a) + dot(zl, l)
 
 
@@ -96,10 +98,14 @@ def minimal_entry(m, b, s, V, q, v, errors):
     errors = violation of the constraints.
     """
     measure(b, s)
+    for i in range(1, s.node.shape[0]):
+        if dispatch.is_generated(m.link[i, KIND]):
+            approach_coordinates(m, b, s, i)
+    force_directions(m, b, s)
     for j in range(s.d.shape[0]):
         s.d[j] = 0.0
     place_end(s)
-    values(b, s, errors, 0)
+    values(m, b, s, errors, 0)
     coordinates(m, b, s, s.node, s.apart, q)
     joint_velocities(m, b, s, q, V, v)
 
@@ -113,7 +119,7 @@ def consistent_velocities(m, w, b, s, q, p, v):
         for j in range(s.d.shape[0]):
             s.d[j] = 0.0
         place_end(s)
-        values(b, s, s.r, 6 * (n - 1))  # as a whole step without motion, for what the derivatives need
+        values(m, b, s, s.r, 6 * (n - 1))  # as a whole step without motion, for what the derivatives need
         for j in range(s.d.shape[0]):
             s.r[j] = 0.0
         for i in range(n):

@@ -11,9 +11,10 @@ from ..joints.dispatch import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REV
 from ..joints.spherical import cayley_quaternion
 from ..lie.algebra import add, axpy, cross, dot, load3, load9, matvec, quat_mul, quat_to_matrix, scale, sub, tmatvec
 from ..lie.jit import inlined, kernel
-from .layout import KIND, NV, PARENT, QI, VI
+from .layout import CHARTED, KIND, NV, PARENT, QI, VI
 from .maximal_layout import A_R, B_P, POSE_U, POSE_W
 from .maximal_rows import angle_about_z, joint_frame, relative
+from .maximal_symbolic import coordinate_slopes, dual_columns
 
 
 @inlined
@@ -24,7 +25,10 @@ def near(angle, old):
 
 @kernel
 def coordinates(m, b, s, poses, apart, out):
-    """out = joint coordinates at the given poses, angles and signs of quaternions continued from s.q."""
+    """out = joint coordinates at the given poses, angles and signs of quaternions continued from s.q.
+
+    Those of symbolic joints were found, in s.q_end, when their constraints were evaluated.
+    """
     for i in range(1, m.link.shape[0]):
         kind, k = m.link[i, KIND], m.link[i, QI]
         Y, t = joint_frame(b, poses, apart, i - 1)
@@ -43,6 +47,9 @@ def coordinates(m, b, s, poses, apart, out):
         elif kind == FREE:
             out[k], out[k + 1], out[k + 2] = t[0], t[1], t[2]
             quaternion(m, b, s, poses, i, k + 3, out)
+        else:
+            for j in range(k, k + m.link[i, NV] + m.link[i, CHARTED]):
+                out[j] = s.q_end[j]
 
 
 @inlined
@@ -102,15 +109,20 @@ def turn_between(q0, q1, k, v, out):
 
 
 @inlined
-def dual_column(S, j, kind):
-    """Z_j: the columns themselves, which are orthonormal, but for the screw, whose coordinate is the angle alone."""
-    a, l = (S[j, 0], S[j, 1], S[j, 2]), (S[j, 3], S[j, 4], S[j, 5])
+def dual_column(s, j, kind):
+    """Z_j: the columns themselves, which are orthonormal, but for the screw, whose coordinate is the angle alone, and symbolic joints."""
+    if dispatch.is_generated(kind):
+        return load3(s.dual, j, 0), load3(s.dual, j, 3)
+    a, l = load3(s.S, j, 0), load3(s.S, j, 3)
     return a, (0.0, 0.0, 0.0) if kind == HELICAL else l
 
 
 @inlined
 def joint_columns(m, s, i, q):
+    """Flow.S of joint i at q, and what its dual columns are made of."""
     dispatch.columns(m.link[i, KIND], m.param, i, q, m.link[i, QI], s.zero, m.link[i, VI], 0.0, s.S)
+    if dispatch.is_generated(m.link[i, KIND]):
+        dual_columns(s.S, m.link[i, VI], m.link[i, NV], s.small, s.dual)
 
 
 @inlined
@@ -135,7 +147,7 @@ def add_joint_forces(m, b, s, poses, apart, q, tau, row, factor, out):
         joint_columns(m, s, i, q)
         a, l = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for j in range(v, v + nv):
-            za, zl = dual_column(s.S, j, kind)
+            za, zl = dual_column(s, j, kind)
             a, l = axpy(factor * tau[row, j], za, a), axpy(factor * tau[row, j], zl, l)
         ca, cl = on_child(b, i, a, l)
         pa, pl = on_parent(b, poses, apart, i, a, l)
@@ -175,11 +187,14 @@ def damper_columns(m, b, s, i):
     v, nv, kind = m.link[i, VI], m.link[i, NV], m.link[i, KIND]
     joint_columns(m, s, i, s.q)
     for j in range(v, v + nv):
-        a, l = dual_column(s.S, j, kind)
+        a, l = dual_column(s, j, kind)
         put_pair(b, s, s.node, s.apart, i, j, 0, a, l)
-    joint_columns(m, s, i, s.q_end)
+    if dispatch.is_generated(kind):
+        coordinate_slopes(m, b, s, i)
+    else:
+        joint_columns(m, s, i, s.q_end)
     for j in range(v, v + nv):
-        a, l = dual_column(s.S, j, kind)
+        a, l = dual_column(s, j, kind)
         if kind in (SPHERICAL, FREE):
             d = (s.dq[v], s.dq[v + 1], s.dq[v + 2])
             if j < v + 3:  # row of 1 + d^/2 + d d'/4

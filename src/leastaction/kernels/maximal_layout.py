@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..joints.charts import SCRATCH, SCRATCH_ROWS
 from . import layout
 
 _i = np.int64
@@ -22,8 +23,8 @@ FIRST_SLOT, SLOTS = _i(4), _i(5)
 CON_KIND = _i(6)
 CON_COLUMNS = 7
 
-# kinds of constraints: rows between two frames; the others have files of their own
-TWO_FRAMES, GEAR, SKATE, ROLLING = range(4)
+# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints)
+TWO_FRAMES, GEAR, SKATE, ROLLING, POSE = range(5)
 
 # columns of Net.place, one row per constraint: frame a in body A, frame b in body B
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
@@ -66,6 +67,7 @@ class Net(NamedTuple):
     place: NDArray[np.float64]  # (nc, PLACE_COLUMNS)
     row_kind: NDArray[np.int64]  # (m,)
     row: NDArray[np.float64]  # (m, ROW_COLUMNS)
+    symbolic: NDArray[np.int64]  # constraints of the kind POSE
     slot: NDArray[np.int64]  # (ns, SLOT_COLUMNS)
     block: NDArray[np.int64]  # (n+1, 2) where the 6x6 block of a body stands in the fronts: offset of its corner, stride
     damped: NDArray[np.int64]  # (k, 9) body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block
@@ -73,6 +75,13 @@ class Net(NamedTuple):
     index: NDArray[np.int64]  # unknowns of each front: pivots, then what they are coupled to
     extend: NDArray[np.int64]  # for each of the latter its place in the parent front (same offsets as index)
     extent: float  # m, largest distance of a joint from the centre of mass of its bodies
+
+
+class Jets(NamedTuple):
+    """Scratch of kernels/potentials.py, as in layout.Work."""
+
+    x: NDArray[np.float64]  # (c,) what a generated energy is evaluated at, c the most coordinates of one
+    jet: NDArray[np.float64]  # (1, 1 + c + c^2) the energy, its gradient and Hessian
 
 
 class Flow(NamedTuple):
@@ -110,9 +119,21 @@ class Flow(NamedTuple):
     S: NDArray[np.float64]  # (nv, 6) joint columns
     Z: NDArray[np.float64]  # (nv, 4, 6) dual columns at start and end of damped joints, for child and parent
     wrench: NDArray[np.float64]  # (n+1, 6) scratch
+    # of symbolic joints (maximal_symbolic.py)
+    basis: NDArray[np.float64]  # (n+1, 6, 6) twists the joint of a body allows at the start of the step, then those it forbids
+    dual: NDArray[np.float64]  # (nv, 6) dual columns
+    small: NDArray[np.float64]  # (6, 6) scratch
+    small_swap: NDArray[np.int64]  # (6,) scratch
+    small_row: NDArray[np.float64]  # (6,) scratch
+    inverse: NDArray[np.float64]  # (6, 6) scratch
+    charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
+    chart: NDArray[np.float64]  # (SCRATCH,) the same
+    jets: Jets
 
 
-def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int) -> Flow:
+def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int, most: int) -> Flow:
+    """Memory for n bodies, m rows of nc constraints; most: largest number of coordinates a potential depends on."""
+
     def zeros(*shape):
         return np.zeros(shape)
 
@@ -121,10 +142,12 @@ def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, 
     flow = Flow(
         node=zeros(n + 1, POSE_COLUMNS), end=zeros(n + 1, POSE_COLUMNS), apart=zeros(nc, 3), apart_end=zeros(nc, 3), off=zeros(m),
         d=zeros(unknowns), d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(6, unknowns),
-        r=zeros(unknowns), z=zeros(unknowns), disp=zeros(n + 1, DISP_COLUMNS), mu=zeros(n + 1, 6), x=zeros(n + 1, 6), target=zeros(n + 1, 6),
-        target_last=zeros(n + 1, 6), G0=zeros(slots, 6, 6), G1=zeros(slots, 6, 6), values=zeros(size), column=zeros(longest),
-        swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load, load_row=load.reshape(1, nv),
-        rate=zeros(nv), zero=zeros(nv), S=zeros(nv, 6), Z=zeros(nv, 4, 6), wrench=zeros(n + 1, 6),
+        r=zeros(unknowns), z=zeros(unknowns), disp=zeros(n + 1, DISP_COLUMNS), mu=zeros(n + 1, 6), x=zeros(n + 1, 6),
+        target=zeros(n + 1, 6), target_last=zeros(n + 1, 6), G0=zeros(slots, 6, 6), G1=zeros(slots, 6, 6), values=zeros(size),
+        column=zeros(longest), swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load,
+        load_row=load.reshape(1, nv), rate=zeros(nv), zero=zeros(nv), S=zeros(nv, 6), Z=zeros(nv, 4, 6), wrench=zeros(n + 1, 6),
+        basis=zeros(n + 1, 6, 6), dual=zeros(nv, 6), small=zeros(6, 6), small_swap=np.zeros(6, dtype=np.int64), small_row=zeros(6),
+        inverse=zeros(6, 6), charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), jets=Jets(zeros(most), zeros(1, 1 + most + most**2)),
     )  # fmt: skip
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0

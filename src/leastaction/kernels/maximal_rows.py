@@ -27,15 +27,12 @@ from .maximal_layout import (
     POINT,
     POSE_R,
     POSE_X,
-    ROLLING,
     ROW_U,
     ROW_VALUE,
     ROW_W,
     ROWS,
-    SKATE,
     TWO_FRAMES,
 )  # fmt: skip
-from .nonholonomic import rolling_force, rolling_gradient, rolling_values, skate_force, skate_gradient, skate_value
 
 
 @inlined
@@ -238,53 +235,3 @@ def gear_gradient(b, poses, apart, c, G):
             on_a, on_b = cross(u, point), cross(load3(b.place, joint, B_P), force_b)
         put(G, slot + 2 * which, 0, scale(factor, on_a), scale(factor, force_a))
         put(G, slot + 2 * which + 1, 0, scale(factor, on_b), scale(factor, force_b))
-
-
-# -------------------------------------------------------------------------------------- all constraints
-
-
-@kernel
-def values(b, s, out, first):
-    """out[first:] = values of all constraints at the end of the step.  Writes Flow.apart_end."""
-    for c in range(b.con.shape[0]):
-        kind, at = b.con[c, CON_KIND], first + b.con[c, FIRST_ROW]
-        if kind != GEAR:
-            measure_end(b, s, c)
-        if kind == GEAR:
-            out[at] = gear_value(b, s, s.end, s.apart_end, c)
-        elif kind == SKATE:
-            out[at] = skate_value(b, s, c)
-        elif kind == ROLLING:
-            rolling_values(b, s, c, out, at)
-        else:
-            two_frame_ends(b, s, c, out, at)
-
-
-@kernel
-def gradients(b, s):
-    """G1 = derivatives of the values in the end poses."""
-    for c in range(b.con.shape[0]):
-        kind = b.con[c, CON_KIND]
-        if kind == GEAR:
-            gear_gradient(b, s.end, s.apart_end, c, s.G1)
-        elif kind == SKATE:
-            skate_gradient(b, s, c, s.G1)
-        elif kind == ROLLING:
-            rolling_gradient(b, s, c, s.G1)
-        else:
-            two_frame_gradient(b, s.end, s.apart_end, c, s.G1)
-
-
-@kernel
-def force_directions(b, s):
-    """G0 = virtual displacements the constraints forbid at the start of the step: where their impulses act."""
-    for c in range(b.con.shape[0]):
-        kind = b.con[c, CON_KIND]
-        if kind == GEAR:
-            gear_gradient(b, s.node, s.apart, c, s.G0)
-        elif kind == SKATE:
-            skate_force(b, c, s.G0)
-        elif kind == ROLLING:
-            rolling_force(b, s, c, s.G0)
-        else:
-            two_frame_gradient(b, s.node, s.apart, c, s.G0)

@@ -33,6 +33,7 @@ from .layout import (
     VI,
 )  # fmt: skip
 from .loads import custom_forces
+from .maximal_constraints import gradients, values
 from .maximal_joints import add_joint_forces, coordinates, damper_columns, increments
 from .maximal_layout import (
     D_MOVE,
@@ -52,7 +53,6 @@ from .maximal_layout import (
     SLOT_CON,
     SLOT_STRIDE,
 )  # fmt: skip
-from .maximal_rows import gradients, values
 from .memory import get, put
 from .tree_newton import first_order_stiffness
 
@@ -159,7 +159,7 @@ def evaluate(m, b, s, h, t, retraction):
     place_end(s)
     body_momenta(b, s, h, retraction)
     add_multipliers(b, s)
-    values(b, s, s.r, 6 * (s.node.shape[0] - 1))
+    values(m, b, s, s.r, 6 * (s.node.shape[0] - 1))
     if depends_on_speed(m):
         push_joints(m, b, s, h, t)
 
@@ -193,7 +193,7 @@ def assemble(m, b, s, h, retraction, exact):
 
     exact: K as it is, otherwise to first order in the displacement, where all retractions are the same.
     """
-    gradients(b, s)
+    gradients(m, b, s)
     a = s.values
     for j in range(a.shape[0]):
         a[j] = 0.0

@@ -27,16 +27,23 @@ def pair_vector(m, world, e):
 
 @inlined
 def pair_energy(m, world, e, x, jet):
-    """(U, U'/r, U'', vector r) of spring e; U'/r is finite at r = 0 for a linear spring of length 0."""
+    """(U, U'/r, U'', vector r) of spring e; world as in `pair_vector`."""
     v = pair_vector(m, world, e)
+    energy, over, curvature = energy_of_distance(m, e, v, x, jet)
+    return energy, over, curvature, v
+
+
+@inlined
+def energy_of_distance(m, e, v, x, jet):
+    """(U, U'/r, U'') of spring e with the vector v between its points; U'/r is finite at r = 0 for a linear spring of length 0."""
     r = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) ** 0.5
     if m.pair_on[e, 2] == 0:
         k, length = m.pair[e, PAIR_STIFFNESS], m.pair[e, PAIR_LENGTH]
         over = k if length == 0.0 else k - k * length / r
-        return 0.5 * k * (r - length) * (r - length), over, k, v
+        return 0.5 * k * (r - length) * (r - length), over, k
     x[0] = r
     evaluate_energy(m, m.pair_on[e, 2], e, x, jet)
-    return jet[0, 0], jet[0, 1] / r, jet[0, 2], v
+    return jet[0, 0], jet[0, 1] / r, jet[0, 2]
 
 
 @inlined

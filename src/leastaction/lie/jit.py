@@ -2,6 +2,7 @@
 
 `inlined`  tiny function on tuples of floats; LLVM always inlines it
 `kernel`   a sweep over the bodies; compiled when an entry point first needs it
+`apart`    a kernel that few mechanisms need: LLVM never inlines it, so that it does not slow down the loops around its call
 `entry`    what Python calls; its machine code is kept on disk
 
 Kernels are compiled without Numba's memory manager: a kernel that tries to allocate does not compile.
@@ -66,6 +67,20 @@ class _InnerCompiler(Compiler):
         return super().define_pipelines()
 
 
+class _ApartLibrary(_PartOfAnEntry):
+    def add_ir_module(self, ir_module):
+        for function in ir_module.functions:
+            if not function.is_declaration and "alwaysinline" not in function.attributes:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+
+class _ApartCompiler(Compiler):
+    def define_pipelines(self):
+        self.state.library = _ApartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
 _INNER = {**_OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
 
 
@@ -125,6 +140,10 @@ def inlined(function):
 
 def kernel(function):
     return njit(function, **_INNER)
+
+
+def apart(function):
+    return njit(function, **{**_INNER, "pipeline_class": _ApartCompiler})
 
 
 def entry(function):

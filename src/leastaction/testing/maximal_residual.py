@@ -1,0 +1,272 @@
+"""The step in maximal coordinates once more, from definitions alone: 4x4 matrices, any number type, no formula shared with the kernels.
+
+    mu_i - target_i - (G0' lambda)_i - (half impulses of dampers)_i = 0        g(T_end) = 0
+
+mu is minus the derivative of the discrete kinetic action x'Gx / 2h in the start of the step.  G0 are complex-step derivatives of the
+constraints at the node (for constraints on velocities: the virtual displacements they forbid), dampers push along the smallest wrenches
+that do work on their coordinates alone.  The Newton matrix is the complex-step derivative of all this in end poses and multipliers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..constraints import base
+from ..constraints.base import Closure
+from ..constraints.rows import joint_rows
+from ..joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from ..kernels import layout as L
+from ..kernels import maximal_layout as M
+from ..kernels.maximal_layout import Flow
+from ..net import Network
+from ..pose import Pose
+from . import matrices as mat
+from .kinematics import joint_pose, varied
+from .matrices import Array
+from .maximal import angle_about_z, row_value
+
+_TINY = 1e-40  # of complex steps
+
+
+class StepReference:
+    """One step of a network: the node, target momenta and multipliers of `flow`, and any end poses."""
+
+    def __init__(self, network: Network, flow: Flow, h: float, retraction: str):
+        self.network, self.flow, self.h, self.retraction = network, flow, h, retraction
+        self.model, self.n = network.model, len(network.model.bodies)
+        self.node, self.end = _poses(flow.node), _poses(flow.end)
+        self.multipliers = flow.d[6 * self.n :].copy()
+        self.target = flow.target[1:].copy()
+        self._directions = self._force_directions()  # (m, n, 6)
+        self._dampers = [self._damper(i) for i in range(1, self.n + 1)]
+
+    def residual(self, T: Array | None = None, multipliers: Array | None = None) -> Array:
+        """(..., 6n + m) for the end poses T (..., n+1, 4, 4); those of the flow if left out."""
+        T = self.end if T is None else T
+        lam = self.multipliers if multipliers is None else multipliers
+        momenta = np.stack([self._momentum(i, T[..., i, :, :]) for i in range(1, self.n + 1)], -2) - self.target
+        momenta = momenta - np.einsum("...m,mne->...ne", lam, self._directions)
+        for i, push in enumerate(self._dampers, start=1):
+            if push is not None:
+                damping, wrenches = push  # (nv,), (nv, n, 6)
+                momenta = momenta + np.einsum("...j,jne->...ne", damping / 2 * self._increment(i, T), wrenches)
+        shape = momenta.shape[:-2]
+        return np.concatenate([momenta.reshape(*shape, 6 * self.n), np.broadcast_to(self.values(T), (*shape, len(lam.T)))], -1)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Derivative of the residual: end poses varied left-trivialised, then multipliers."""
+        unknowns = 6 * self.n + len(self.multipliers)
+        T = np.tile(self.end.astype(complex), (unknowns, 1, 1, 1))
+        lam = np.tile(self.multipliers.astype(complex), (unknowns, 1))
+        for j in range(unknowns):
+            if j < 6 * self.n:
+                T[j, 1 + j // 6] = _stepped(self.end[1 + j // 6], j % 6)
+            else:
+                lam[j, j - 6 * self.n] += 1j * _TINY
+        return self.residual(T, lam).imag.T / _TINY
+
+    # ------------------------------------------------------------------------------------------------- bodies
+
+    def _momentum(self, i: int, T: Array) -> Array:
+        D = mat.rigid_inverse(self.node[i]) @ T
+        G = np.zeros((6, 6))
+        G[:3, :3][np.triu_indices(3)] = self.network.net.body[i, L.INERTIA : L.INERTIA + 6]
+        G[:3, :3] += np.triu(G[:3, :3], 1).T
+        G[3:, 3:] = self.network.net.body[i, L.MASS] * np.eye(3)
+        if self.retraction == "quaternion":
+            a = _quaternion(D[..., :3, :3])
+            x = np.concatenate([2 * a[..., 1:], D[..., :3, 3]], -1)
+            slopes = []  # of x as the start is varied by eta: D moves by -eta D
+            for e in np.eye(6):
+                turn = mat.quaternion_product(np.concatenate([[0.0], -e[:3] / 2]), a)
+                slopes.append(np.concatenate([2 * turn[..., 1:], -np.cross(e[:3], D[..., :3, 3]) - e[3:]], -1))
+            return -mat.times(np.stack(slopes, -2), mat.times(G, x)) / self.h
+        x = mat.INVERSE_RETRACTIONS[self.retraction](D)
+        # an analytic function of the block matrix [[X, E], [0, X]] has its derivative along E in the upper right block
+        block = np.zeros((*x.shape[:-1], 6, 8, 8), dtype=x.dtype)
+        block[..., :4, :4] = block[..., 4:, 4:] = mat.twist_matrix(x)[..., None, :, :]
+        block[..., :4, 4:] = mat.twist_matrix(np.eye(6))
+        motion = _MATRIX_FUNCTIONS[self.retraction](block)[..., :4, 4:] @ mat.rigid_inverse(D)[..., None, :, :]
+        columns = np.concatenate([mat.vee(motion[..., :3, :3]), motion[..., :3, 3]], -1)  # row j: twist dD D^-1 per unit of x_j
+        return mat.times(np.linalg.inv(columns), mat.times(G, x)) / self.h
+
+    # -------------------------------------------------------------------------------------------- constraints
+
+    def values(self, T: Array) -> Array:
+        """(..., m) at the end poses T."""
+        out = []
+        for i, body in enumerate(self.model.bodies, start=1):
+            if isinstance(body.joint, SymbolicJoint):
+                _, e = self._nearest(i, T)
+                out.append(e @ self.flow.basis[i][body.joint.nv :].T)
+            else:
+                Y = self._joint_place(i, T)
+                out += [row_value(row, Y)[..., None] for row in joint_rows(body.joint)]
+        for closure in self.network.closures:
+            out += [value[..., None] for value in self._closure_values(closure, T)]
+        return np.concatenate(out, -1) if out else np.zeros((*T.shape[:-3], 0))
+
+    def _joint_place(self, i: int, T: Array) -> Array:
+        """Pose of the joint on body i against its place on the parent."""
+        link, values = self.model.tree.link[i], self.model.tree.body[i]
+        parent = int(link[L.PARENT])
+        com = self.network.net.com
+        placed = mat.rigid(values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3), values[L.PLACE_P : L.PLACE_P + 3] - com[parent])
+        joint = mat.rigid(np.eye(3), -com[i])
+        return mat.rigid_inverse(T[..., parent, :, :] @ placed) @ T[..., i, :, :] @ joint
+
+    def _frame(self, at: tuple[int, Pose], T: Array) -> Array:
+        i, pose = at
+        return T[..., i, :, :] @ mat.rigid(pose.R, pose.p - self.network.net.com[i])
+
+    def _closure_values(self, closure: Closure, T: Array) -> list[Array]:
+        if closure.kind == base.ROWS:
+            Y = mat.rigid_inverse(self._frame(closure.a, T)) @ self._frame(closure.b, T)
+            return [row_value(row, Y) for row in closure.rows]
+        if closure.kind == base.GEAR:
+            (i, j), (ratio, offset) = closure.joints, closure.numbers
+            return [self._coordinates(i, T)[..., 0] - ratio * self._coordinates(j, T)[..., 0] - offset]
+        before, after = self._frame(closure.b, self.node), self._frame(closure.b, T)
+        move = after[..., :3, 3] - before[..., :3, 3]
+        w = np.array(closure.rows[0].w)
+        mean = (mat.times(before[..., :3, :3], w) + mat.times(after[..., :3, :3], w)) / 2
+        if closure.kind == base.SKATE:
+            return [mat.dot(mean, move)]
+        radius, height = closure.numbers
+        normal = np.array(closure.rows[0].u)
+        lowest = after[..., :3, 3] + radius * _to_contact(normal, mat.times(after[..., :3, :3], w))
+        start, i = self.node[closure.b[0]], closure.b[0]
+        turn = mat.times(start[:3, :3], mat.log(mat.rigid_inverse(start) @ T[..., i, :, :])[..., :3])
+        slip = move + radius * mat.times(mat.hat(turn), _to_contact(normal, mean / mat.sqrt(mat.dot(mean, mean))[..., None]))
+        return [lowest @ normal - height, *(slip @ np.array(row.u) for row in closure.rows[1:])]
+
+    def _force_directions(self) -> Array:
+        """(m, n, 6) the constraints' rows at the node: of positions by complex steps, of velocities from the point they act on."""
+        varied_nodes = np.tile(self.node.astype(complex), (6 * self.n, 1, 1, 1))
+        for j in range(6 * self.n):
+            varied_nodes[j, 1 + j // 6] = _stepped(self.node[1 + j // 6], j % 6)
+        out = (self.values(varied_nodes).imag.T / _TINY).reshape(-1, self.n, 6)
+        row = sum(6 - b.joint.nv for b in self.model.bodies)
+        for closure in self.network.closures:
+            if closure.kind in (base.SKATE, base.ROLLING):
+                i, pose = closure.b
+                R, point = self.node[i][:3, :3], pose.p - self.network.net.com[i]
+                if closure.kind == base.SKATE:
+                    directions = [pose.R @ np.array(closure.rows[0].w)]
+                else:
+                    axis = R @ pose.R @ np.array(closure.rows[0].w)
+                    point = point + closure.numbers[0] * R.T @ _to_contact(np.array(closure.rows[0].u), axis)
+                    directions = [R.T @ np.array(r.u) for r in closure.rows]
+                for k, u in enumerate(directions):
+                    out[row + k] = 0.0
+                    out[row + k, i - 1] = np.concatenate([np.cross(point, u), u])
+            row += closure.size
+        return out
+
+    # ------------------------------------------------------------------------------------------------- joints
+
+    def _nearest(self, i: int, T: Array) -> tuple[Array, Array]:
+        """Coordinates (..., nv) of a symbolic joint with W e = 0, and e (..., 6)."""
+        joint, k = self.model.bodies[i - 1].joint, int(self.model.tree.link[i, L.QI])
+        assert isinstance(joint, SymbolicJoint)
+        W, nv, Y = self.flow.basis[i][: joint.nv], joint.nv, self._joint_place(i, T)
+        q = self.flow.q[k : k + nv] + 0 * Y[..., 0, :1]
+
+        def error(q: Array, Y: Array) -> Array:
+            E = mat.rigid_inverse(joint_pose(joint, q)) @ Y
+            turn = 2 * mat.vee(mat.solve(E[..., :3, :3] + np.eye(3), E[..., :3, :3] - np.eye(3)))
+            return np.concatenate([turn, E[..., :3, 3]], -1)
+
+        for _ in range(12):
+            steps = q[..., None, :] + 1e-6 * np.eye(nv)  # the slope need not be exact, nor complex
+            slopes = (error(steps, Y[..., None, :, :]) - error(q, Y)[..., None, :]).real @ W.T / 1e-6
+            q = q - mat.times(np.linalg.inv(np.swapaxes(slopes, -1, -2)), error(q, Y) @ W.T)
+        return q, error(q, Y)
+
+    def _coordinates(self, i: int, T: Array) -> Array:
+        """(..., nq) of a joint with plain coordinates, angles as close as possible to those of the node."""
+        joint, k = self.model.bodies[i - 1].joint, int(self.model.tree.link[i, L.QI])
+        if isinstance(joint, SymbolicJoint):
+            return self._nearest(i, T)[0]
+        near = self.flow.q[k : k + joint.nq]
+        Y = self._joint_place(i, T)
+        about_z = angle_about_z(Y[..., 1, 0] - Y[..., 0, 1], Y[..., 0, 0] + Y[..., 1, 1])
+        x, y, z = (Y[..., e, 3] for e in range(3))
+        found: dict[type[Joint], tuple[Array, ...]] = {
+            Revolute: (about_z,), Helical: (about_z,), Prismatic: (z,), Cylindrical: (about_z, z), Planar: (x, y, about_z),
+            Universal: (angle_about_z(Y[..., 2, 1], Y[..., 1, 1]), angle_about_z(Y[..., 0, 2], Y[..., 0, 0])),
+        }  # fmt: skip
+        q = np.stack(found[type(joint)], -1)
+        turns = np.round((near - q.real) / (2 * np.pi)) * np.array(joint.angular)
+        return q + 2 * np.pi * turns
+
+    def _increment(self, i: int, T: Array) -> Array:
+        """(..., nv) from the node, in its axes."""
+        joint, k = self.model.bodies[i - 1].joint, int(self.model.tree.link[i, L.QI])
+        if not isinstance(joint, (Spherical, Free)):
+            return self._coordinates(i, T) - self.flow.q[k : k + joint.nv]
+        J = mat.rigid_inverse(self._joint_place(i, self.node)) @ self._joint_place(i, T)
+        turn = 2 * mat.vee(mat.solve(J[..., :3, :3] + np.eye(3), J[..., :3, :3] - np.eye(3)))
+        return turn if isinstance(joint, Spherical) else np.concatenate([turn, J[..., :3, 3]], -1)
+
+    def _damper(self, i: int) -> tuple[Array, Array] | None:
+        """Damping (nv,) and wrenches (nv, n, 6) of unit joint forces at the node; None without dampers."""
+        joint, link = self.model.bodies[i - 1].joint, self.model.tree.link[i]
+        damping = self.model.tree.damping[link[L.VI] : link[L.VI] + joint.nv]
+        if not np.any(damping):
+            return None
+        q = self.flow.q[link[L.QI] : link[L.QI] + joint.nq]
+        F = mat.rigid(joint.frame(), np.zeros(3))
+        X = mat.rigid_inverse(F) @ joint_pose(joint, varied(joint, np.tile(q, (joint.nv, 1)), 1j * _TINY * np.eye(joint.nv))) @ F
+        S = _twists(X)
+        Z = np.linalg.pinv(S).T if not isinstance(joint, Helical) else np.eye(6)[[2]]
+        out = np.zeros((joint.nv, self.n, 6))
+        for other in {i, int(link[L.PARENT])} - {0}:
+            T = np.tile(self.node.astype(complex), (6, 1, 1, 1))
+            for e in range(6):
+                T[e, other] = _stepped(self.node[other], e)
+            out[:, other - 1] = Z @ _twists(self._joint_place(i, T)).T
+        return damping, out
+
+
+def _poses(poses: NDArray[np.float64]) -> NDArray[np.float64]:
+    return mat.rigid(poses[:, M.POSE_R : M.POSE_R + 9].reshape(-1, 3, 3), poses[:, M.POSE_X : M.POSE_X + 3])
+
+
+def _stepped(T: Array, e: int) -> Array:
+    """T varied by a complex step along twist e, left-trivialised."""
+    return T @ (np.eye(4) + 1j * _TINY * mat.twist_matrix(np.eye(6)[e]))
+
+
+def _twists(T: Array) -> NDArray[np.float64]:
+    """(..., 6) body twists of poses that carry complex steps."""
+    motion = mat.rigid_inverse(T.real) @ (T.imag / _TINY)
+    return np.concatenate([mat.vee(motion[..., :3, :3]), motion[..., :3, 3]], -1)
+
+
+def _quaternion(R: Array) -> Array:
+    """(w, x, y, z) of a rotation well below half a turn."""
+    w = mat.sqrt(1 + R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2]) / 2
+    return np.concatenate([w[..., None], mat.vee(R) / (2 * w[..., None])], -1)
+
+
+def _to_contact(normal: Array, axis: Array) -> Array:
+    """Unit vector in the plane of a disc that points to its lowest point."""
+    down = (axis @ normal)[..., None] * axis - normal
+    return down / mat.sqrt(mat.dot(down, down))[..., None]
+
+
+def _exponential(m: Array) -> Array:
+    term = total = np.zeros_like(m) + np.eye(m.shape[-1])
+    for k in range(1, 40):
+        term = term @ m / k
+        total = total + term
+    return total
+
+
+def _cayley(m: Array) -> Array:
+    return np.linalg.solve(np.eye(m.shape[-1]) - m / 2, np.eye(m.shape[-1]) + m / 2)
+
+
+_MATRIX_FUNCTIONS = {"exp": _exponential, "cayley": _cayley}
