@@ -100,7 +100,7 @@ def take_panel(a, j, panel, count, start, stride):
         put(a, k + 3, v)
 
 
-@kernel
+@inlined
 def pass_on(b, a, k, parent):
     """Add what is left of front k to its parent."""
     at, pivots, size, first, stride = b.front[k, F_AT], b.front[k, F_PIVOTS], b.front[k, F_SIZE], b.front[k, F_INDEX], b.front[k, F_STRIDE]

@@ -113,7 +113,7 @@ def whole_turns(position, advance, angle):
     return math.floor((position / advance - angle) / (2.0 * math.pi) + 0.5) if advance != 0.0 else 0.0
 
 
-@kernel
+@inlined
 def two_frame_values(b, poses, apart, c, out, at):
     """out[at:] = values of the rows of constraint c."""
     R, point = relative(b, poses, apart, c)
@@ -133,7 +133,7 @@ def two_frame_values(b, poses, apart, c, out, at):
             out[at + k] = t[2] - value * (angle + 2.0 * math.pi * whole_turns(t[2], value, angle))
 
 
-@kernel
+@inlined
 def two_frame_ends(b, s, c, out, at):
     """The same at the end of the step; dot products, like Flow.apart_end, by what the step adds to them.
 
@@ -162,7 +162,7 @@ def put(G, slot, k, angular, linear):
     G[slot, k, 3], G[slot, k, 4], G[slot, k, 5] = linear[0], linear[1], linear[2]
 
 
-@kernel
+@inlined
 def two_frame_gradient(b, poses, apart, c, G):
     """G[slot, k, :] = derivative of row k for bodies A (first slot) and B (second)."""
     R, point = relative(b, poses, apart, c)
