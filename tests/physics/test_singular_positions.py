@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.kernels.step import continue_differences
+from leastaction.kernels.step import continue_polynomial
 from leastaction.lie.jit import entry
 
 
 @entry
 def _continue(d, differences, known):
-    continue_differences(d, differences, known, 0, d.shape[0])
+    continue_polynomial(d, differences, known, 0, d.shape[0])
 
 
 @pytest.mark.parametrize("degree", range(6))

@@ -82,7 +82,7 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
         G=zeros((2 * len(con), 6, 6)),
         J0=zeros((m, nv)), J1=zeros((m, nv)), Y=zeros((m, nv)), S=zeros((m, m)), swap=zeros((2, m), dtype=np.int64),
         rank=zeros(1, dtype=np.int64), value=zeros(m), rate=zeros(m), size=zeros(m), lam=zeros(m), lam_old=zeros(m), lam_last=zeros(m),
-        step=zeros(m), history=zeros((4, m)), keep=zeros(nv), x=zeros(len(argument)), x_rate=zeros(len(argument)),
+        step=zeros(m), history=zeros((6, m)), keep=zeros(nv), x=zeros(len(argument)), x_rate=zeros(len(argument)),
         slope=zeros(len(argument)),
     )  # fmt: skip
     for poses in (ties.start, ties.end):

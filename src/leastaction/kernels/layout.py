@@ -115,7 +115,7 @@ class Work(NamedTuple):
     target: NDArray[np.float64]  # (nv,) momentum the step has to start with, half kick included
     target_last: NDArray[np.float64]  # (nv,) the same before the joint forces of the step were added
     load: NDArray[np.float64]  # (nv,) scratch for joint-space forces
-    history: NDArray[np.float64]  # (4, nv) increments of the last steps, newest first
+    history: NDArray[np.float64]  # (6, nv) backward differences of the increments of the last steps
     S0: NDArray[np.float64]  # (nv, 6) joint columns at the start of the step
     S1: NDArray[np.float64]  # (nv, 6) at its end
     factor: NDArray[np.float64]  # (nv, FACTOR_COLUMNS)
@@ -137,7 +137,7 @@ def make_work(n: int, nq: int, nv: int, most: int = 1) -> Work:
     work = Work(
         row=zeros(n + 1, ROW_COLUMNS), q=zeros(nq), d=zeros(nv), d_old=zeros(nv), d_last=zeros(nv), r=zeros(nv),
         z=zeros(nv), step=zeros(nv), target=zeros(nv), target_last=zeros(nv), load=zeros(nv),
-        history=zeros(4, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
+        history=zeros(6, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
         factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
         charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), x=zeros(most), jet=zeros(1, 1 + most + most**2),
     )  # fmt: skip

@@ -59,7 +59,7 @@ from .maximal_layout import (
 from .maximal_potentials import kick_by_coordinates, kick_by_points
 from .maximal_step import assemble, depends_on_speed, evaluate, joint_impulses, largest_between
 from .maximal_symbolic import change_charts
-from .step import continue_differences
+from .step import continue_polynomial
 from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, NOT_FINITE, OLD, STALLED, grow_old
 
 BOLD, CAREFUL, NATURAL = 0, 1, 2  # how Newton is kept from going astray, one after the other
@@ -343,8 +343,8 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
             add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
         for j in range(unknowns):
             s.d_last[j] = s.d[j]
-        continue_differences(s.d, s.history, int(memory[HISTORY]), 0, first)
-        continue_differences(s.d, s.history, int(memory[HISTORY]), first, unknowns)
+        continue_polynomial(s.d, s.history, int(memory[HISTORY]), 0, first)
+        continue_polynomial(s.d, s.history, int(memory[HISTORY]), first, unknowns)
         count, norm = 0, 0.0
         for attempt in (BOLD, CAREFUL, NATURAL):
             more = min(max_evaluations, BOLD_EVALUATIONS) if attempt == BOLD else max_evaluations

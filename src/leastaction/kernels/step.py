@@ -9,6 +9,9 @@ from .loads import custom_forces, spring_gradient
 from .midpoint import mid_node
 from .potentials import add_potentials
 
+# a higher degree of the guess has to be better by this factor: where steps are long and the motion wild, it would mislead Newton
+GAIN = 0.5
+
 
 @inlined
 def largest(a):
@@ -75,45 +78,9 @@ def extrapolate(w, known):
 
 
 @inlined
-def continue_polynomial(d, hist, known, first, last):
-    """Guess of d[first:last]: the last values continued by a polynomial of degree 0 to 3.
-
-    A degree is raised as long as that would have guessed the last value much better.  On smooth motion that leads
-    to the cubic; where a step is long and the motion wild, a high degree would mislead Newton.
-    """
-    e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
-    for j in range(first, last):
-        d0, d1, d2, d3, d4 = d[j], hist[0, j], hist[1, j], hist[2, j], hist[3, j]
-        e0 = max(e0, abs(d0 - d1))
-        e1 = max(e1, abs(d0 - 2.0 * d1 + d2))
-        e2 = max(e2, abs(d0 - 3.0 * (d1 - d2) - d3))
-        e3 = max(e3, abs(d0 - 4.0 * (d1 + d3) + 6.0 * d2 + d4))
-    degree = 0
-    if known >= 3 and e1 < 0.3 * e0:
-        degree = 1
-        if known >= 4 and e2 < 0.3 * e1:
-            degree = 2
-            if known >= 5 and e3 < 0.3 * e2:
-                degree = 3
-    for j in range(first, last):
-        d0, d1, d2, d3 = d[j], hist[0, j], hist[1, j], hist[2, j]
-        x = d0
-        if degree == 1:
-            x = 2.0 * d0 - d1
-        elif degree == 2:
-            x = 3.0 * (d0 - d1) + d2
-        elif degree == 3:
-            x = 4.0 * (d0 + d2) - 6.0 * d1 - d3
-        hist[3, j] = d3
-        hist[2, j] = d2
-        hist[1, j] = d1
-        hist[0, j] = d0
-        d[j] = x
-
-
-@inlined
-def continue_differences(d, differences, known, first, last):
-    """Guess of d[first:last]: the last values continued by the polynomial of degree 0 to 5 that would have guessed the last one best.
+def continue_polynomial(d, differences, known, first, last):
+    """Guess of d[first:last]: the last values continued by the polynomial of degree 0 to 5 that would have guessed the last one best,
+    or by a lower one nearly as good.
 
     differences    (6, n) backward differences of the values before d; become those of d.  Their sum up to order k continues a
                    polynomial of degree k, and the difference of order k + 1 is by how much that missed the last value.
@@ -133,15 +100,15 @@ def continue_differences(d, differences, known, first, last):
         e0, e1, e2 = max(e0, abs(x1)), max(e1, abs(x2)), max(e2, abs(x3))
         e3, e4, e5 = max(e3, abs(x4)), max(e4, abs(x5)), max(e5, abs(x6))
     degree, best = 0, e0
-    if known >= 3 and e1 < best:
+    if known >= 3 and e1 < GAIN * best:
         degree, best = 1, e1
-    if known >= 4 and e2 < best:
+    if known >= 4 and e2 < GAIN * best:
         degree, best = 2, e2
-    if known >= 5 and e3 < best:
+    if known >= 5 and e3 < GAIN * best:
         degree, best = 3, e3
-    if known >= 6 and e4 < best:
+    if known >= 6 and e4 < GAIN * best:
         degree, best = 4, e4
-    if known >= 7 and e5 < best:
+    if known >= 7 and e5 < GAIN * best:
         degree, best = 5, e5
     for order in range(1, degree + 1):
         for j in range(first, last):

@@ -69,7 +69,7 @@ class Ties(NamedTuple):
     lam_old: NDArray[np.float64]  # (m,) before the last correction
     lam_last: NDArray[np.float64]  # (m,) of the last step
     step: NDArray[np.float64]  # (m,) correction being tried
-    history: NDArray[np.float64]  # (4, m)
+    history: NDArray[np.float64]  # (6, m)
     keep: NDArray[np.float64]  # (nv,) scratch
     x: NDArray[np.float64]  # (nx,) arguments of generated rows
     x_rate: NDArray[np.float64]  # (nx,) their rates
