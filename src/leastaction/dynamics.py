@@ -171,6 +171,8 @@ def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
 
 
 def _singular_coordinates(model: Model, q: Array, limit: float) -> str:
+    if not np.all(np.isfinite(q)):
+        return ""  # a motion that has overflown says nothing about its coordinates
     name, worst = max(condition(model, q).items(), key=lambda item: item[1])
     if worst < limit:
         return ""

@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.testing import random_mechanism, random_state, symbolic_samples
+from leastaction.testing.symbolic_samples import euler_ball
 
 TOL = 1e-12
 
@@ -78,26 +79,9 @@ def test_a_loop_without_slipping():
     assert 3.5 < errors[0] / errors[1] < 4.5
 
 
-def yaw_pitch_roll(q, sp):
-    return sp.rot_z(q[0]) @ sp.rot_y(q[1]) @ sp.rot_x(q[2])
-
-
-def yaw_pitch_roll_of(R, x, sp):
-    return sp.atan2(R[1, 0], R[0, 0]), sp.atan2(-R[2, 0], sp.sqrt(R[0, 0] ** 2 + R[1, 0] ** 2)), sp.atan2(R[2, 1], R[2, 2])
-
-
-def precession_nutation_spin(q, sp):
-    return sp.rot_z(q[0]) @ sp.rot_y(q[1]) @ sp.rot_z(q[2])
-
-
-def precession_nutation_spin_of(R, x, sp):
-    return sp.atan2(R[1, 2], R[0, 2]), sp.atan2(sp.sqrt(R[0, 2] ** 2 + R[1, 2] ** 2), R[2, 2]), sp.atan2(R[2, 1], -R[2, 0])
-
-
 def test_charts_change_as_in_joint_coordinates():
     """Only coordinates know of a chart, poses and impulses do not: no step needs more evaluations where it changes."""
-    second = (precession_nutation_spin, precession_nutation_spin_of)
-    ball = la.SymbolicJoint("ball of two charts", yaw_pitch_roll, 3, inverse=yaw_pitch_roll_of, second_chart=second)
+    ball = euler_ball(charts=2)
     mech = la.Mechanism()
     mech.add_body("top", joint=ball, mass=1.0, com=(0.1, 0.05, -0.5), inertia=(0.02, 0.03, 0.01))
     mech.add_body("tail", "top", la.Revolute(axis=(1, 0, 0)), la.Pose(xyz=(0, 0, -0.7)), mass=0.5, com=(0, 0, -0.2), inertia=(0.01,) * 3)
@@ -135,7 +119,7 @@ def test_poses_that_break_a_symbolic_joint_are_named():
 
 
 def test_a_step_that_fails_near_gimbal_lock_names_the_joint():
-    mech, joint = la.Mechanism(), la.SymbolicJoint("Euler ball", yaw_pitch_roll, 3)
+    mech, joint = la.Mechanism(), euler_ball()
     mech.add_body("top", joint=joint, mass=1.0, com=(0.1, 0.05, -0.5), inertia=(0.02, 0.03, 0.01))
     model = mech.compile()
     state = model.state(q={"top": (0.0, np.pi / 2 - 1e-3, 0.0)}, v={"top": (300.0, 5.0, 0.0)})

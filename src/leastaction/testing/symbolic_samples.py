@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from ..joints import SymbolicJoint
 
@@ -60,8 +61,27 @@ def symbolic_samples() -> tuple[SymbolicJoint, ...]:
     return (
         SymbolicJoint("cam", _cam, 1, parameters={"lift": 0.2}),
         SymbolicJoint("bowl", _bowl, 2, parameters={"depth": 0.4}),
-        SymbolicJoint("Euler angles", _euler, 3, coordinates=("yaw", "pitch", "roll")),
+        euler_ball(),
         SymbolicJoint("torus on torus", _torus_on_torus, 4, parameters={"R": 1.0, "r": 0.3}),
         SymbolicJoint("arm", _arm, 5, parameters={"length": 0.5}),
         SymbolicJoint("flying", _flying, 6),
     )
+
+
+def euler_ball(charts: int = 1) -> SymbolicJoint:
+    """A ball joint in yaw, pitch and roll, singular at a pitch of a right angle; with two charts in precession, nutation and spin there."""
+    second: dict[str, Any] = {"inverse": _euler_of, "second_chart": (_precession_nutation_spin, _precession_nutation_spin_of)}
+    more = second if charts == 2 else {}
+    return SymbolicJoint("Euler angles", _euler, 3, coordinates=("yaw", "pitch", "roll"), **more)
+
+
+def _euler_of(R, x, sp):
+    return sp.atan2(R[1, 0], R[0, 0]), sp.atan2(-R[2, 0], sp.sqrt(R[0, 0] ** 2 + R[1, 0] ** 2)), sp.atan2(R[2, 1], R[2, 2])
+
+
+def _precession_nutation_spin(q, sp):
+    return sp.rot_z(q[0]) @ sp.rot_y(q[1]) @ sp.rot_z(q[2])
+
+
+def _precession_nutation_spin_of(R, x, sp):
+    return sp.atan2(R[1, 2], R[0, 2]), sp.atan2(sp.sqrt(R[0, 2] ** 2 + R[1, 2] ** 2), R[2, 2]), sp.atan2(R[2, 1], -R[2, 0])
