@@ -159,6 +159,8 @@ def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
 
     limit   condition of a symbolic joint's coordinates from which on they are called singular
     """
+    if not np.all(np.isfinite(q)):
+        return ""  # a motion that has overflowed says nothing about the joints
     if model.has_symbolic_joints and (found := _singular_coordinates(model, q, limit)):
         return found
     joint = massless_joint(model, q)
@@ -171,8 +173,6 @@ def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
 
 
 def _singular_coordinates(model: Model, q: Array, limit: float) -> str:
-    if not np.all(np.isfinite(q)):
-        return ""  # a motion that has overflown says nothing about its coordinates
     name, worst = max(condition(model, q).items(), key=lambda item: item[1])
     if worst < limit:
         return ""
