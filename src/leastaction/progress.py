@@ -41,4 +41,4 @@ class Progress:
 
 def announce_compilation() -> None:
     """Said once per process, when a kernel is not in the cache on disk."""
-    print("leastaction: compiling kernels, once after installation; this takes about twenty seconds ...", file=sys.stderr, flush=True)
+    print("leastaction: compiling kernels, once after installation; this takes twenty to fifty seconds ...", file=sys.stderr, flush=True)
