@@ -8,6 +8,7 @@ True
 """
 
 from . import analysis, constraints, discrete, dynamics, examples, library, plot, solvability
+from .analysis.crosscheck import Crosscheck, crosscheck
 from .constraints import (
     Cam,
     Close,
@@ -23,7 +24,6 @@ from .constraints import (
     SymbolicConstraint,
 )
 from .conversion import MaximalState, to_maximal, to_minimal
-from .crosscheck import Crosscheck, crosscheck
 from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree

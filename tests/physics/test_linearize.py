@@ -5,11 +5,11 @@ import pytest
 
 import leastaction as la
 from leastaction.closing import ClosedEvaluator
-from leastaction.constraint_derivatives import Curvature, project_momentum, rows
 from leastaction.constraints import tree
 from leastaction.discrete import increment
 from leastaction.kernels.maximal_evaluate import advance
-from leastaction.step_derivatives import midpoint_derivatives, momentum_derivative, variational_derivatives
+from leastaction.linearization.constraint_derivatives import Curvature, project_momentum, rows
+from leastaction.linearization.step_derivatives import midpoint_derivatives, momentum_derivative, variational_derivatives
 from leastaction.testing.action import arriving_momentum, leaving_momentum
 from leastaction.testing.integrator_laws import mixed_tree, start_of, symplectic_form
 from leastaction.testing.kinematics import Kinematics

@@ -7,13 +7,13 @@ from math import cos
 
 import numpy as np
 
-from .constraints import Cam, Coincident, Distance, Gear
-from .errors import MechanismError
-from .forces import CustomForce, Damper
-from .frames import FrameNode, FrameTree
-from .io import load
-from .mechanism import Mechanism
-from .pose import Pose
+from ..constraints import Cam, Coincident, Distance, Gear
+from ..errors import MechanismError
+from ..forces import CustomForce, Damper
+from ..frames import FrameNode, FrameTree
+from ..io import load
+from ..mechanism import Mechanism
+from ..pose import Pose
 
 #: an assembled configuration of `listing_1`: the constraints hold to 4e-16 m
 LISTING_1_START = {
@@ -23,7 +23,7 @@ LISTING_1_START = {
 
 def listing_1() -> Mechanism:
     """The closed-chain device of Fig. 6, read from Listing 1 of the paper; start it at `LISTING_1_START`."""
-    with as_file(files(__package__) / "data" / "closed_chain.sexp") as path:
+    with as_file(files("leastaction") / "data" / "closed_chain.sexp") as path:
         return load(path)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .constraints import tree
-from .kernels import linearization as kernels
-from .model import Model
+from ..constraints import tree
+from ..kernels import linearization as kernels
+from ..model import Model
 from .step_derivatives import momentum_derivative
 
 Array = NDArray[np.float64]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import time_step
+from ..checks import time_step
+from ..discrete import increment
+from ..errors import ConvergenceError, StateError
+from ..integrators import Integrator, Midpoint, Variational
+from ..kernels.maximal_evaluate import advance
+from ..model import Coordinates, Model
+from ..state import State
 from .constraint_derivatives import Curvature, project_momentum, rows
-from .discrete import increment
-from .errors import ConvergenceError, StateError
-from .integrators import Integrator, Midpoint, Variational
-from .kernels.maximal_evaluate import advance
-from .model import Coordinates, Model
-from .state import State
 from .step_derivatives import StepDerivatives, midpoint_derivatives, variational_derivatives
 
 Array = NDArray[np.float64]

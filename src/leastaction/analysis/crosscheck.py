@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .integrators import Maximal, Variational
-from .mechanism import Mechanism
-from .model import Coordinates, Model
-from .simulate import simulate
-from .trajectory import Trajectory
+from ..integrators import Integrator, Maximal, Variational
+from ..mechanism import Mechanism
+from ..model import Coordinates, Model
+from ..simulate import simulate
+from ..trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def crosscheck(
     model = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     steps = round(duration / dt)
 
-    def run(integrator, halved: bool) -> Trajectory:
+    def run(integrator: Integrator, halved: bool) -> Trajectory:
         factor = 2 if halved else 1
         return simulate(model, q=q, v=v, dt=dt / factor, steps=factor * steps, record_every=factor, integrator=integrator)
 

@@ -1,0 +1,51 @@
+"""Mechanisms to play with: `la.examples.chain(10)` and friends.  Each function returns a Mechanism."""
+
+from .frame_trees import (
+    LISTING_1_START,
+    driven_pendulum,
+    hanging_scissor_lift,
+    hanging_scissor_start,
+    listing_1,
+    marionette,
+    planar_human,
+    screw,
+)
+from .linkages import (
+    chaplygin_sleigh,
+    closed_chain,
+    closed_chain_device,
+    four_bar,
+    four_bar_chain,
+    quadruped,
+    radial_engine,
+    rolling_disc,
+    scissor_lift,
+    slider_crank,
+)
+from .surfaces import (
+    board_on_surface,
+    knee_leg,
+    spline_chain,
+    torus_chain,
+    windmill,
+)
+from .trees import (
+    ball_chain,
+    cart_pole,
+    chain,
+    double_pendulum,
+    heavy_top,
+    humanoid,
+    random_inertia,
+    random_joint,
+    random_tree,
+    tumbling_body,
+)
+
+__all__ = [
+    "ball_chain", "board_on_surface", "cart_pole", "chain", "chaplygin_sleigh", "closed_chain", "closed_chain_device",
+    "double_pendulum", "driven_pendulum", "four_bar", "four_bar_chain", "hanging_scissor_lift", "hanging_scissor_start", "heavy_top",
+    "humanoid", "knee_leg", "listing_1", "LISTING_1_START", "marionette", "planar_human", "quadruped", "radial_engine",
+    "random_inertia", "random_joint", "random_tree", "rolling_disc", "scissor_lift", "screw", "slider_crank", "spline_chain",
+    "torus_chain", "tumbling_body", "windmill",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""Exact derivatives of a step: `la.linearize`."""
+
+from .linearize import Linearization, linearize
+
+__all__ = ["Linearization", "linearize"]
