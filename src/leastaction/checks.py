@@ -54,7 +54,7 @@ def whole_number(value: int, least: int, what: str) -> int:
 def time_step(dt: float) -> float:
     """Length of a step, s."""
     try:
-        result = float(dt)
+        result = float(dt) if not isinstance(dt, bool) else np.nan
     except (TypeError, ValueError):
         raise StateError(f"dt = {dt!r} is not a number of seconds") from None
     if not np.isfinite(result) or result <= 0.0:

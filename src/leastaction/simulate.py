@@ -100,7 +100,9 @@ class Simulator:
         if not isinstance(start, State):
             raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
         if start.model is not model:
-            raise StateError(f"the state belongs to {start.model!r}, not to this {model!r}; make it with model.state(...)")
+            raise StateError(
+                f"the state belongs to another compilation, {start.model!r}, not to this {model!r}; make it with model.state(...)"
+            )
         if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
         self.dt = certified_dt(model, start, self.integrator) if by_certificate else time_step(dt)  # type: ignore[arg-type]

@@ -95,6 +95,8 @@ def test_a_step_that_fails_leaves_the_simulation_as_it_was():
 def test_bad_arguments_name_the_remedy():
     with pytest.raises(la.StateError, match="self-adjoint"):
         la.Composition(la.RK4())
+    with pytest.raises(la.StateError, match=r"order = \[4\]"):
+        la.Composition(order=[4])
     with pytest.raises(la.StateError, match="order = 5"):
         la.Composition(order=5)
     with pytest.raises(la.StateError, match="'suzuki' has order 4, not 6"):

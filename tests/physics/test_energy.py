@@ -113,7 +113,7 @@ def test_bounded_on_the_humanoid(motion, limit, discretisation):
     """10 s within a small part of the largest kinetic energy.
 
     The motion is chaotic, and the light wrists and shoulders reach 300 rad/s for moments, 0.3 rad in a step of 1 ms: the largest error
-    is made there and differs from run to run, but the typical one shrinks with dt^2 (16 times from 2 to 0.5 ms).
+    is made there and differs from run to run.  In the first second, before that, the typical one shrinks with dt^2.
     """
     mech, q, v = motion()
     model = mech.compile()
@@ -121,6 +121,7 @@ def test_bounded_on_the_humanoid(motion, limit, discretisation):
     integrator = la.Variational(**discretisation)
     runs = {dt: la.simulate(model, state, dt=dt, duration=10.0, integrator=integrator) for dt in (2e-3, 1e-3, 5e-4)}
     assert largest_error(runs[1e-3]) < limit * runs[1e-3].kinetic.max()
-    typical = {dt: np.median(np.abs(run.energy - run.energy[0])) for dt, run in runs.items()}
-    assert typical[2e-3] > 8.0 * typical[5e-4]
-    assert typical[1e-3] < 0.1 * limit * runs[1e-3].kinetic.max()
+    errors = {dt: np.abs(run.energy - run.energy[0]) for dt, run in runs.items()}
+    early = {dt: np.median(errors[dt][run.t <= 1.0]) for dt, run in runs.items()}
+    assert early[2e-3] / early[5e-4] == pytest.approx(16.0, rel=0.1)
+    assert np.median(errors[1e-3]) < 0.1 * limit * runs[1e-3].kinetic.max()

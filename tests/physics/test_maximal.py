@@ -163,6 +163,36 @@ def test_step_by_step_and_restart(conservative_tree):
     assert np.abs(again.q[-1] - run.q[-1]).max() < 1e-10
 
 
+def test_rest_without_gravity_stays_rest():
+    """No momentum to compare residuals with: only what rounding of the poses makes of it."""
+    for q in (0.0, 0.3):
+        model = _floating_chain().compile()
+        run = la.simulate(model, q={"arm": q}, dt=1e-3, steps=20, integrator=la.Maximal())
+        assert np.abs(run.q - run.q[0]).max() < 1e-14
+    late = np.zeros((20, model.nv))
+    late[10:, -1] = 1.0
+    a, b = (la.simulate(model, dt=1e-3, steps=20, tau=late, integrator=kind()) for kind in (la.Maximal, la.Variational))
+    assert np.abs(a.q - b.q).max() < 1e-12
+
+
+def test_dampers_bring_to_rest():
+    """Down to where only rounding moves, and on."""
+    mech = la.examples.chain(2)
+    mech.gravity = (0.0, 0.0, 0.0)
+    for joint in ("link1", "link2"):
+        mech.add_force(la.Damper(joint, 5.0))
+    run = la.simulate(mech.compile(), v=[1.0, 0.5], dt=1e-2, steps=5000, integrator=la.Maximal())
+    assert np.abs(run.v[-1]).max() < 1e-12
+
+
+def _floating_chain():
+    mech = la.Mechanism(gravity=(0, 0, 0))
+    mech.add_body("hull", joint=la.Free(), mass=100.0, inertia=(10.0, 20.0, 15.0))
+    place = la.Pose(xyz=(0, 0, 1.0))
+    mech.add_body("arm", "hull", la.Revolute(axis=(0, 1, 0)), place, mass=2.0, com=(0, 0, 0.5), inertia=(0.2, 0.2, 0.01))
+    return mech
+
+
 @pytest.mark.parametrize("dt", [1e-3, 1e-2, 5e-2])
 def test_joints_through_centres_of_mass_start_from_rest(dt):
     """Nothing to compare constraint errors with, neither a distance nor a motion: only their rounding."""

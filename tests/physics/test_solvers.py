@@ -150,7 +150,7 @@ class TestFailure:
     def test_a_simulator_says_it_too(self):
         model = la.examples.chain(5).compile()
         sim = la.Simulator(model, dt=1e-2, q={"link1": 1.0}, integrator=la.Variational(tol=1e-15, max_evaluations=3))
-        with pytest.raises(la.ConvergenceError, match="larger tol") as caught:
+        with pytest.raises(la.ConvergenceError, match="larger tol|tol=1e-12 or larger") as caught:
             for _ in range(100):
                 sim.step()
         assert caught.value.step == sim.steps

@@ -60,10 +60,10 @@ class Composition(Integrator):
             raise StateError(f"base = {base!r}; a composition needs a self-adjoint integrator of order 2, for example Variational()")
         if scheme is None:
             wanted = 4 if order is None else order
-            if wanted not in DEFAULT_SCHEMES:
+            if not isinstance(wanted, int) or wanted not in DEFAULT_SCHEMES:
                 raise StateError(f"order = {order!r}; it is one of {', '.join(map(str, DEFAULT_SCHEMES))}")
             scheme = DEFAULT_SCHEMES[wanted]
-        if scheme not in SCHEMES:
+        if not isinstance(scheme, str) or scheme not in SCHEMES:
             raise StateError(f"scheme = {scheme!r}; it is one of {', '.join(map(repr, SCHEMES))}")
         if order is not None and SCHEMES[scheme][0] != order:
             raise StateError(f"scheme = {scheme!r} has order {SCHEMES[scheme][0]}, not {order!r}")

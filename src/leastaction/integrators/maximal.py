@@ -102,6 +102,8 @@ class _Stepper:
         if self.model.has_symbolic_joints and (singular := explain_singular(self.model, self.flow.q, limit=100.0)):
             return singular
         remedies = ["a smaller dt"]
+        if lost := self._lost_coordinates():
+            return lost
         if status == kernels.NOT_FINITE:
             if len(self.model.tree.custom):
                 remedies.append("a CustomForce that is finite there")
@@ -123,6 +125,20 @@ class _Stepper:
             f"the constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "
             f"try {', '.join(remedies)}"
         )
+
+    def _lost_coordinates(self) -> str:
+        """Which symbolic joint's coordinates could not be found in the last attempt; empty if there is none."""
+        net, first = self.network.net, 6 * len(self.model.bodies)
+        for con in net.symbolic:
+            row = first + net.con[con, maximal_layout.FIRST_ROW]
+            if np.any(np.isnan(self.flow.r[row : row + net.con[con, maximal_layout.ROWS]])):
+                name = self.model.joint_names[con]
+                q = np.array2string(self.flow.q[self.model.q_slice(name)], precision=6)
+                return (
+                    f"the coordinates of joint {name!r} after the step were not found from {q}: it turns too far in one step, or its "
+                    "coordinates are nearly singular; try a smaller dt, or give the joint a second_chart"
+                )
+        return ""
 
     def _fastest_turn(self) -> tuple[float, str]:
         """Largest angle a body turned by in the last step, rad, and its name."""

@@ -26,6 +26,7 @@ from .layout import (
     AGE,
     ALWAYS_NEW,
     HISTORY,
+    INERTIA,
     LAST_RESIDUAL,
     MASS,
     RATE,
@@ -105,7 +106,7 @@ def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, attempt):
         evaluate(m, b, s, h, t, retraction)
         evaluations += 1
         if evaluations == 1:
-            memory[SCALE] = momentum_scale(m, s)
+            memory[SCALE] = momentum_scale(m, b, s, h, tol)
             momentum, length = tol * memory[SCALE], tol * length_scale(b, s, tol)
             grow_old(memory)
         new = max(relative_size(largest_between(s.r, 0, first), momentum), relative_size(largest_between(s.r, first, last), length))
@@ -210,13 +211,18 @@ def learn(memory, used, rate, correction):
 
 
 @inlined
-def momentum_scale(m, s):
-    """What momenta are compared with: the sum of the bodies' momenta, whatever their directions."""
-    angular, linear = 0.0, 0.0
+def momentum_scale(m, b, s, h, tol):
+    """What momenta are compared with: the sum of the bodies' momenta, whatever their directions, but not below what is rounded.
+
+    Where nothing moves, positions are still rounded, and to put that right takes impulses.
+    """
+    angular, linear, mass, inertia = 0.0, 0.0, 0.0, 0.0
     for i in range(1, s.target.shape[0]):
         angular += max(abs(s.target[i, 0]), abs(s.target[i, 1]), abs(s.target[i, 2]))
         linear += max(abs(s.target[i, 3]), abs(s.target[i, 4]), abs(s.target[i, 5]))
-    top = max(angular, linear)
+        mass += b.body[i, MASS]
+        inertia += max(b.body[i, INERTIA], b.body[i, INERTIA + 3], b.body[i, INERTIA + 5])
+    top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * b.extent, inertia))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(s.load, 0, s.load.shape[0]))
     return top
@@ -343,8 +349,8 @@ def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride
             add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
         for j in range(unknowns):
             s.d_last[j] = s.d[j]
-        continue_polynomial(s.d, s.history, int(memory[HISTORY]), 0, first)
-        continue_polynomial(s.d, s.history, int(memory[HISTORY]), first, unknowns)
+        continue_polynomial(s.d, s.history, int(memory[HISTORY]), 0, first, False)
+        continue_polynomial(s.d, s.history, int(memory[HISTORY]), first, unknowns, False)
         count, norm = 0, 0.0
         for attempt in (BOLD, CAREFUL, NATURAL):
             more = min(max_evaluations, BOLD_EVALUATIONS) if attempt == BOLD else max_evaluations

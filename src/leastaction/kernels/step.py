@@ -9,7 +9,7 @@ from .loads import custom_forces, spring_gradient
 from .midpoint import mid_node
 from .potentials import add_potentials
 
-# a higher degree of the guess has to be better by this factor: where steps are long and the motion wild, it would mislead Newton
+# by which the error of the guess has to fall with its degree: where steps are long and the motion wild, a high one misleads Newton
 GAIN = 0.5
 
 
@@ -74,13 +74,16 @@ def give_up(w, memory):
 @inlined
 def extrapolate(w, known):
     """Guess of the increment."""
-    continue_polynomial(w.d, w.history, known, 0, w.d.shape[0])
+    continue_polynomial(w.d, w.history, known, 0, w.d.shape[0], True)
 
 
 @inlined
-def continue_polynomial(d, differences, known, first, last):
-    """Guess of d[first:last]: the last values continued by the polynomial of degree 0 to 5 that would have guessed the last one best,
-    or by a lower one nearly as good.
+def continue_polynomial(d, differences, known, first, last, cautious):
+    """Guess of d[first:last]: the last values continued by a polynomial of degree 0 to 5.
+
+    A degree is taken if it would have guessed the last value much better than the lower ones; if `cautious`, only as long as each
+    one is much better than the one before.  Bodies that fly between collisions of rods want the former, where any guess is rough and the
+    best one tells branches of the solution apart; long steps of trees the latter: one lucky difference is not a smooth motion.
 
     differences    (6, n) backward differences of the values before d; become those of d.  Their sum up to order k continues a
                    polynomial of degree k, and the difference of order k + 1 is by how much that missed the last value.
@@ -100,15 +103,15 @@ def continue_polynomial(d, differences, known, first, last):
         e0, e1, e2 = max(e0, abs(x1)), max(e1, abs(x2)), max(e2, abs(x3))
         e3, e4, e5 = max(e3, abs(x4)), max(e4, abs(x5)), max(e5, abs(x6))
     degree, best = 0, e0
-    if known >= 3 and e1 < GAIN * best:
+    if (degree == 0 or not cautious) and known >= 3 and e1 < GAIN * best:
         degree, best = 1, e1
-    if known >= 4 and e2 < GAIN * best:
+    if (degree == 1 or not cautious) and known >= 4 and e2 < GAIN * best:
         degree, best = 2, e2
-    if known >= 5 and e3 < GAIN * best:
+    if (degree == 2 or not cautious) and known >= 5 and e3 < GAIN * best:
         degree, best = 3, e3
-    if known >= 6 and e4 < GAIN * best:
+    if (degree == 3 or not cautious) and known >= 6 and e4 < GAIN * best:
         degree, best = 4, e4
-    if known >= 7 and e5 < GAIN * best:
+    if (degree == 4 or not cautious) and known >= 7 and e5 < GAIN * best:
         degree, best = 5, e5
     for order in range(1, degree + 1):
         for j in range(first, last):

@@ -141,7 +141,7 @@ def guess_multipliers(con, memory, guess):
     for a in range(con.lam.shape[0]):
         con.lam_last[a] = con.lam[a]
     if guess == EXTRAPOLATE:
-        continue_polynomial(con.lam, con.history, int(memory[HISTORY]), 0, con.lam.shape[0])
+        continue_polynomial(con.lam, con.history, int(memory[HISTORY]), 0, con.lam.shape[0], True)
 
 
 @inlined
