@@ -37,7 +37,8 @@ class Variational(Integrator):
                 forces at the midpoint, and "dense-newton"
     residual    "drnea": O(n); to compare with: "svi", Johnson and Murphey's evaluation, with solver="riqn" or "broyden"
     guess       "extrapolate" the last increments; Lee et al.: "ig1" (no motion), "ig2" (last increment), "ig3" (acceleration)
-    tol         largest residual relative to the largest momentum of the step
+    tol         largest residual relative to the largest momentum of the whole mechanism in the step; a light part beside one a
+                million times heavier is solved that much less accurately: give a smaller tol, or the part a model of its own
     """
 
     order = 2
