@@ -5,7 +5,9 @@ import pytest
 
 import leastaction as la
 from leastaction.elimination import ORDERS, Graph, eliminate, tabulate
+from leastaction.kernels import fronts
 from leastaction.kernels import maximal_evaluate as kernels
+from leastaction.lie.jit import entry
 from leastaction.net import build
 from leastaction.testing import random_mechanism, random_state
 from leastaction.testing.maximal import dense_matrix, place_step
@@ -73,3 +75,19 @@ def test_every_unknown_is_eliminated_once():
     tables = tabulate(network.graph, eliminate(network.graph))
     pivots = np.concatenate([tables.index[first : first + count] for _, count, _, first, _, _ in tables.front])
     assert sorted(pivots) == list(range(len(network.make_flow().d)))
+
+
+@entry
+def _eliminate(a, pivots, size, stride, swap):
+    fronts.eliminate(a, 0, pivots, size, stride, swap, 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])
+def test_what_cannot_be_eliminated_stays_in_its_place(bad):
+    """A front without borders of bad numbers: nothing behind it is touched, no row is exchanged with one outside."""
+    values, swap = np.full(24, 7.0), np.full(4, -1)
+    values[:16] = bad
+    _eliminate(values, 4, 4, 4, swap)
+    assert np.all(values[16:] == 7.0)
+    assert np.all((swap >= np.arange(4)) & (swap < 4))
+    assert not np.all(np.isfinite(values[:16]))

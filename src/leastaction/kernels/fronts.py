@@ -56,7 +56,7 @@ def exchange(a, at, k, pivots, size, stride):
     own, best = abs(get(a, mine + k)), 0.0
     for r in range(k + 1, pivots):
         best = max(best, abs(get(a, mine + r)))
-    if own >= MUCH * best:
+    if not own < MUCH * best:  # also if one of them is NaN
         return k
     where = k + 1
     while abs(get(a, mine + where)) < best:

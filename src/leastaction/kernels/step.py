@@ -82,8 +82,9 @@ def continue_polynomial(d, differences, known, first, last, cautious):
     """Guess of d[first:last]: the last values continued by a polynomial of degree 0 to 5.
 
     A degree is taken if it would have guessed the last value much better than the lower ones; if `cautious`, only as long as each
-    one is much better than the one before.  Bodies that fly between collisions of rods want the former, where any guess is rough and the
-    best one tells branches of the solution apart; long steps of trees the latter: one lucky difference is not a smooth motion.
+    one is much better than the one before.  The former is for bodies near singular positions (rods that overlap), where several
+    solutions are close and only the best guess leads to the right one; the latter for joint coordinates, where in a long step of a wild
+    motion one lucky difference would be taken for smoothness.
 
     differences    (6, n) backward differences of the values before d; become those of d.  Their sum up to order k continues a
                    polynomial of degree k, and the difference of order k + 1 is by how much that missed the last value.
