@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import leastaction as la
-from leastaction.closing import Closing
-from leastaction.kernels import maximal_evaluate as kernels
-from leastaction.net import build
+from leastaction.assembly.closing import Closing
+from leastaction.coordinates.network import build
+from leastaction.kernels.maximal import evaluate as kernels
 from leastaction.reference.constrained import AccelerationConstraints
 from leastaction.testing.maximal import dense_matrix
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import leastaction as la
-from leastaction.svi import ScalableVariational
+from leastaction.yardsticks.scalable import ScalableVariational
 
 from . import cases, ours, probe
 from .peers.base import Array

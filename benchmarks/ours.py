@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import leastaction as la
-from leastaction.kernels.layout import DENSE, make_comparison
+from leastaction.kernels.tree.layout import DENSE, make_comparison
 from leastaction.lie.retractions import NAMES as RETRACTIONS
-from leastaction.svi import ScalableVariational
+from leastaction.yardsticks.scalable import ScalableVariational
 
 from . import probe
 from .peers.base import Array

@@ -2,12 +2,12 @@
 
 from numba import njit
 
-from leastaction.kernels.articulated import mass_factor, mass_solve
-from leastaction.kernels.comparison import dense_jacobian, dense_solve
-from leastaction.kernels.drnea import residual, set_node
-from leastaction.kernels.evaluate import acceleration
-from leastaction.kernels.svi import svi_residual
-from leastaction.kernels.tree_newton import assemble, factorise, solve
+from leastaction.kernels.tree.articulated import mass_factor, mass_solve
+from leastaction.kernels.tree.drnea import residual, set_node
+from leastaction.kernels.tree.evaluate import acceleration
+from leastaction.kernels.tree.newton_matrix import assemble, factorise, solve
+from leastaction.yardsticks.comparison import dense_jacobian, dense_solve
+from leastaction.yardsticks.svi import svi_residual
 
 # what to repeat
 ABA, SET_NODE, RESIDUAL, NEWTON_MATRIX, NEWTON_SOLVE, MASS_FACTOR, MASS_SOLVE, DENSE_SOLVE = range(8)

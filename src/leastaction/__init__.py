@@ -7,7 +7,7 @@
 True
 """
 
-from . import analysis, constraints, discrete, dynamics, examples, library, plot, solvability
+from . import analysis, constraints, dynamics, examples, library, plot, solvability
 from .analysis.crosscheck import Crosscheck, crosscheck
 from .constraints import (
     Cam,
@@ -23,7 +23,8 @@ from .constraints import (
     Skate,
     SymbolicConstraint,
 )
-from .conversion import MaximalState, to_maximal, to_minimal
+from .coordinates.conversion import MaximalState, to_maximal, to_minimal
+from .dynamics import discrete
 from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree

@@ -15,7 +15,7 @@ from .errors import MechanismError, SingularMassError
 from .joints import Fixed, Free, Helical, Joint, Prismatic, Revolute, Spherical
 from .joints.base import frame_with_z
 from .joints.dispatch import PARAMETERS
-from .kernels import layout as L
+from .kernels.tree import layout as L
 from .mechanism import WORLD, Body, Frame, Mechanism
 from .model import Model, Part
 from .pose import Pose
@@ -351,7 +351,7 @@ class LoadBuilder:
         }
 
     def add_custom(self, function) -> None:
-        from .kernels.call import compile_force
+        from .compiling.call import compile_force
 
         function = getattr(function, "py_func", function)  # of a function that is compiled already
         what = f"CustomForce {getattr(function, '__name__', function)!r}"

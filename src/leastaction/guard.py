@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import discrete, dynamics, solvability
+from . import dynamics, solvability
+from .dynamics import discrete
 from .errors import LeastActionError, StateError
 from .integrators import Integrator, Trapezoid, Variational
 from .integrators.base import Advance

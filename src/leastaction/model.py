@@ -13,7 +13,7 @@ from .checks import listed, numbers
 from .constraints.base import Closure
 from .errors import StateError
 from .joints import Revolute, SymbolicJoint
-from .kernels.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
+from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body
 from .pose import Pose
 
@@ -41,7 +41,7 @@ class Model:
     """Arrays of a mechanism, in tree order.  Made by `Mechanism.compile()`."""
 
     name: str
-    tree: Tree  #: what the kernels read, each field described in leastaction.kernels.layout
+    tree: Tree  #: what the kernels read, each field described in leastaction.kernels.tree.layout
     bodies: tuple[Body, ...]  #: the moving bodies, parents first; row i of the kernels is bodies[i - 1]
     nq: int  #: number of coordinates
     nv: int  #: number of degrees of freedom
@@ -108,7 +108,7 @@ class Model:
 
         verbose   print which joints moved, and from where to where
         """
-        from . import closing
+        from .assembly import closing
 
         guess = self.coordinates(q)
         found = closing.assemble(self, guess, (hold,) if isinstance(hold, str) else tuple(hold), float(t))
@@ -118,7 +118,7 @@ class Model:
 
     def project_velocity(self, q: Coordinates, v: Coordinates, *, t: float = 0.0) -> NDArray[np.float64]:
         """The velocities the constraints allow at q that are closest to v, measured by the kinetic energy of the difference."""
-        from . import closing
+        from .assembly import closing
 
         return closing.project_velocity(self, self.coordinates(q), self.velocities(v), float(t))
 

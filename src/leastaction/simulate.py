@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .assembly.closing import ClosedEvaluator
 from .checks import number, numbers, time_step, whole_number
-from .closing import ClosedEvaluator
 from .dynamics import explain_singular
 from .errors import ConvergenceError, SingularMassError, StateError
 from .guard import GuardedStepper, certified_dt

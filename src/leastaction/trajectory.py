@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
-from .closing import ClosedEvaluator
+from .assembly.closing import ClosedEvaluator
 from .integrators.base import Integrator
 from .model import Model
 from .state import State

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.kernels import frame_derivatives as paper
-from leastaction.kernels import lagrangian as composite
-from leastaction.kernels import layout as L
-from leastaction.kernels import svi
-from leastaction.kernels.lagrangian_layout import make_lagrangian
-from leastaction.svi import make_frames
+from leastaction.coordinates.frames import make_frames
+from leastaction.kernels.lagrangian import derivatives as composite
+from leastaction.kernels.lagrangian import frames as svi
+from leastaction.kernels.lagrangian.layout import make_lagrangian
+from leastaction.kernels.tree import layout as L
+from leastaction.yardsticks import frame_derivatives as paper
 
 PLAIN = (la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la.Planar)
 LONG = np.clongdouble  # differences of complex-step derivatives keep more digits than a double has

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.reference import ode
-from leastaction.svi import ScalableVariational
+from leastaction.yardsticks.scalable import ScalableVariational
 
 PLAIN = (la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la.Planar)
 WAYS = [(evaluation, primitive) for evaluation in ("matrices", "twists") for primitive in (False, True)]

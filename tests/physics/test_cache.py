@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import leastaction
-from leastaction.lie import jit
+from leastaction.compiling import decorators as jit
 
 PACKAGE = Path(leastaction.__file__).parent
 ROOMS = ("lie", "symbolic", "joints", "kernels")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import discrete
+from leastaction.dynamics import discrete
 from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum
 
 FOUR_BAR_START = (0.7853981633974483, -2.0680828567810465, -1.3045921837029306)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import discrete
+from leastaction.dynamics import discrete
 from leastaction.joints import ALL
 from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum, random_mechanism, random_state, symbolic_samples
 

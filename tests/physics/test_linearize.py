@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.closing import ClosedEvaluator
-from leastaction.constraints import tree
-from leastaction.discrete import increment
-from leastaction.kernels.maximal_evaluate import advance
+from leastaction.coordinates import ties as tree
+from leastaction.assembly.closing import ClosedEvaluator
+from leastaction.dynamics.discrete import increment
+from leastaction.kernels.maximal.evaluate import advance
 from leastaction.linearization.constraint_derivatives import Curvature, project_momentum, rows
 from leastaction.linearization.step_derivatives import midpoint_derivatives, momentum_derivative, variational_derivatives
 from leastaction.testing.action import arriving_momentum, leaving_momentum
@@ -205,7 +205,7 @@ def test_second_derivatives_of_constraints_and_projection():
 
 
 def test_midpoint_derivatives_are_those_of_the_svi_momenta():
-    from leastaction.svi import ScalableVariational
+    from leastaction.yardsticks.scalable import ScalableVariational
 
     model = la.examples.chain(4, spatial=True).compile()
     rng = np.random.default_rng(6)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.closing import Closing, reduce
+from leastaction.assembly.closing import Closing, reduce
+from leastaction.coordinates.network import build
 from leastaction.joints import ALL
-from leastaction.net import build
 from leastaction.reference.constrained import AccelerationConstraints
 
 FOUR_BAR = (0.7853981633974483, -2.0680828567810465, -1.3045921837029306)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.constraints import tree
+from leastaction.coordinates import ties as tree
 from leastaction.reference import ode
 from leastaction.testing.integrator_laws import fitted_order
 

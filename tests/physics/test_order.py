@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import discrete
+from leastaction.dynamics import discrete
 from leastaction.reference import ode
 
 COMBINATIONS = list(itertools.product(("exp", "cayley"), ("trapezoid", "midpoint")))

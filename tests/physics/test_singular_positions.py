@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.kernels.step import continue_polynomial
-from leastaction.lie.jit import entry
+from leastaction.compiling.decorators import entry
+from leastaction.kernels.tree.step import continue_polynomial
 
 
 @entry

@@ -8,7 +8,7 @@ import pytest
 
 import leastaction as la
 from leastaction import solvability as sv
-from leastaction.kernels import trapezoid as kernels
+from leastaction.kernels.stepping import trapezoid as kernels
 
 PAPERS = Path(__file__).parents[2] / "papers"
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastaction as la
-from leastaction import generated
+from leastaction.compiling import modules as generated
 from leastaction.specialise import build, terms
 from leastaction.specialise.plan import operations, plan
 from leastaction.testing import random_state

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import discrete
+from leastaction.dynamics import discrete
 
 DT = 0.01
 EPSILON = 1e-5  # of the central differences: truncation eps^2 = 1e-10, round-off of a step 1e-15 / eps = 1e-10

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.kernels import trapezoid as kernels
+from leastaction.kernels.stepping import trapezoid as kernels
 from leastaction.lie.retractions import NAMES
 from leastaction.reference import ode
 from leastaction.testing import Kinematics, random_state

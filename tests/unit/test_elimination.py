@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.elimination import ORDERS, Graph, eliminate, tabulate
-from leastaction.kernels import fronts
-from leastaction.kernels import maximal_evaluate as kernels
-from leastaction.lie.jit import entry
-from leastaction.net import build
+from leastaction.compiling.decorators import entry
+from leastaction.coordinates.elimination import ORDERS, Graph, eliminate, tabulate
+from leastaction.coordinates.network import build
+from leastaction.kernels.maximal import evaluate as kernels
+from leastaction.kernels.maximal import fronts
 from leastaction.testing import random_mechanism, random_state
 from leastaction.testing.maximal import dense_matrix, place_step
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.coordinates.network import build
 from leastaction.integrators.maximal import RETRACTIONS
-from leastaction.kernels import maximal_evaluate as kernels
-from leastaction.net import build
+from leastaction.kernels.maximal import evaluate as kernels
 from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
 from leastaction.testing.maximal import dense_matrix, end_at, place_step
 from leastaction.testing.maximal_residual import StepReference

@@ -4,9 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from leastaction.kernels import probe
 from leastaction.lie.retractions import NAMES
 from leastaction.testing import matrices as mat
+from leastaction.testing import probe
 
 ANGLES = [0.0, 1e-12, 1e-9, 1e-5, 1e-3, 0.1, 1.0, np.pi - 1e-6]
 SERIES_EDGES = [0.14, 0.1415, 0.70, 0.7071, 0.7072, 2.0, 3.0]  # around the places where formulas may change

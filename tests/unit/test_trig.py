@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastaction.kernels import probe
+from leastaction.testing import probe
 
 EPS = np.finfo(float).eps
 

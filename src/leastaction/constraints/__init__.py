@@ -10,9 +10,22 @@ from .rolling import Rolling
 from .screw import Screw
 from .skate import Skate
 from .symbolic import Cam, Prescribed, SymbolicConstraint
-from .tree import jacobian, values
 
 __all__ = [
     "Cam", "Close", "Closure", "Coincident", "Constraint", "Distance", "Gear", "PointOnPlane", "Prescribed", "Rolling", "Screw", "Skate",
     "SymbolicConstraint", "jacobian", "values",
 ]  # fmt: skip
+
+
+def values(model, q, t: float = 0.0):
+    """(m,) h(q) of all constraints of a model, m or rad."""
+    from ..coordinates.ties import values as evaluate
+
+    return evaluate(model, q, t)
+
+
+def jacobian(model, q, t: float = 0.0):
+    """(m, nv) Dh(q): the constraints allow the joint velocities v with jacobian @ v = 0 (if they do not depend on time)."""
+    from ..coordinates.ties import jacobian as evaluate
+
+    return evaluate(model, q, t)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..checks import number
+from ..compiling.call import compile_force
+from ..compiling.decorators import Direct
 from ..dynamics import massless_joint
 from ..errors import StateError
-from ..kernels import adaptive as kernels
-from ..kernels import evaluate, layout
-from ..kernels.call import compile_force
-from ..lie.jit import Direct
+from ..kernels.stepping import adaptive as kernels
+from ..kernels.tree import evaluate, layout
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State

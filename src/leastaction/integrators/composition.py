@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..dynamics import Evaluator
 from ..errors import StateError
-from ..kernels import evaluate
+from ..kernels.tree import evaluate
 from ..model import Model
 from ..state import State
 from .base import Advance, Integrator, Stepper

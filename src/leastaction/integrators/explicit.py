@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..closing import tie
-from ..constraints import tree
+from ..coordinates import ties as tree
+from ..assembly.closing import tie
+from ..compiling.decorators import Direct
 from ..dynamics import explain_singular
-from ..kernels import evaluate
-from ..kernels import explicit as kernels
-from ..lie.jit import Direct
+from ..kernels.stepping import explicit as kernels
+from ..kernels.tree import evaluate
 from ..model import Model
 from ..state import State
 from .base import Advance, Integrator

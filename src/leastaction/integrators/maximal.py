@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..assembly.closing import check_start, reduce
 from ..checks import number, whole_number
-from ..closing import check_start, reduce
+from ..compiling.decorators import Direct
+from ..coordinates.elimination import ORDERS
+from ..coordinates.network import build
 from ..dynamics import explain_singular
-from ..elimination import ORDERS
 from ..errors import StateError
-from ..kernels import evaluate, layout, maximal_evaluate, maximal_layout, maximal_step
-from ..kernels import maximal as kernels
-from ..lie.jit import Direct
+from ..kernels.maximal import evaluate as maximal_evaluate
+from ..kernels.maximal import layout as maximal_layout
+from ..kernels.maximal import step as maximal_step
+from ..kernels.stepping import maximal as kernels
+from ..kernels.tree import evaluate, layout
 from ..lie.retractions import NAMES
 from ..model import Model
-from ..net import build
 from ..state import State
 from .base import Advance, Integrator
 

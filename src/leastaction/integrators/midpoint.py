@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..coordinates import ties as tree
+from ..assembly.closing import tie
 from ..checks import number, whole_number
-from ..closing import tie
-from ..constraints import tree
+from ..compiling.decorators import Direct
+from ..coordinates.frames import make_frames
 from ..dynamics import explain_singular
 from ..errors import StateError
-from ..kernels import evaluate, frame_derivatives, lagrangian_layout, layout
-from ..kernels import midpoint_run as kernels
-from ..lie.jit import Direct
+from ..kernels.lagrangian import layout as lagrangian_layout
+from ..kernels.stepping import midpoint as kernels
+from ..kernels.tree import evaluate, layout
 from ..model import Model
 from ..state import State
-from ..svi import make_frames
+from ..yardsticks import frame_derivatives
 from .base import Advance, Integrator
 from .variational import _choice
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import number, whole_number
+from ..compiling.decorators import Direct
 from ..dynamics import massless_joint
 from ..errors import StateError
-from ..kernels import evaluate, layout
-from ..kernels import trapezoid as kernels
-from ..lie.jit import Direct
+from ..kernels.stepping import trapezoid as kernels
+from ..kernels.tree import evaluate, layout
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State

@@ -7,18 +7,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..coordinates import ties as tree
+from ..assembly.closing import explain_dependent, tie
 from ..checks import listed, number, whole_number
-from ..closing import explain_dependent, tie
-from ..constraints import tree
+from ..compiling.decorators import Direct
 from ..dynamics import explain_singular
 from ..errors import StateError
-from ..kernels import composition, evaluate, layout, svi_run
-from ..kernels import variational as kernels
-from ..lie.jit import Direct
+from ..kernels.stepping import composition
+from ..kernels.stepping import variational as kernels
+from ..kernels.tree import evaluate, layout
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from ..svi import ScalableVariational
+from ..yardsticks import svi_run
+from ..yardsticks.scalable import ScalableVariational
 from .base import Advance, Integrator
 
 SOLVERS = {"newton": layout.NEWTON, "riqn": layout.RIQN, "broyden": layout.BROYDEN, "dense-newton": layout.DENSE}

@@ -3,7 +3,7 @@
 The motion does not notice: the discrete action knows poses, not coordinates.  q[nv] says which chart a joint is in.
 """
 
-from ..lie.jit import inlined, kernel
+from ..compiling.decorators import inlined, kernel
 from ..symbolic.runtime import COORDINATES, PLACE
 from .generated import call_joint
 

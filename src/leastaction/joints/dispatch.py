@@ -5,8 +5,8 @@ the default of joints whose coordinates are plain numbers.  A new joint is a new
 only a pose needs neither (`SymbolicJoint`): its kind is the address of its generated code.
 """
 
+from ..compiling.decorators import inlined, kernel
 from ..lie.algebra import ZERO3
-from ..lie.jit import inlined, kernel
 from . import cylindrical, free, generated, helical, planar, prismatic, revolute, spherical, universal
 
 REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, UNIVERSAL, PLANAR, SPHERICAL, FREE = range(8)

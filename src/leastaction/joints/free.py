@@ -5,8 +5,8 @@ The increment over a step is d = (Cayley vector of the rotation, translation in 
 
 import numpy as np
 
+from ..compiling.decorators import inlined
 from ..lie.algebra import axpy, cross, dot, matvec, quat_to_matrix, scale, sub, tmatvec
-from ..lie.jit import inlined
 from .base import Joint
 from .revolute import set_column
 from .spherical import advance as advance_rotation

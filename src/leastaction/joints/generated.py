@@ -8,8 +8,8 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
+from ..compiling.decorators import inlined, kernel
 from ..lie.algebra import add, cross, load3
-from ..lie.jit import inlined, kernel
 from ..symbolic.runtime import BIAS, DISPLACEMENT, PLACE, POSE, PlainJoint
 
 _RESULTS = 12

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..lie.jit import inlined
+from ..compiling.decorators import inlined
 from ..lie.trig import half_sincos
 from .base import Joint, finite, frame_with_z, unit_vector
 from .revolute import rot_z, set_column

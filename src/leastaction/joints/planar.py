@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..compiling.decorators import inlined
 from ..errors import MechanismError
 from ..lie.algebra import ZERO3
-from ..lie.jit import inlined
 from ..lie.trig import half_sincos, sincos
 from .base import Joint, frame_with_z, unit_vector
 from .revolute import rot_z, set_column

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..compiling.decorators import inlined
 from ..lie.algebra import IDENTITY, ZERO3
-from ..lie.jit import inlined
 from .base import Joint, frame_with_z, unit_vector
 from .revolute import set_column
 

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from ..compiling.decorators import inlined
 from ..lie.algebra import ZERO3, axpy, cross, dot, quat_mul, quat_to_matrix, scale, tmatvec
-from ..lie.jit import inlined
 from ..lie.retraction_exp import gammas, half_angle_ratio
 from .base import Joint
 from .revolute import set_column

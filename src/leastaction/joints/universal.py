@@ -5,9 +5,9 @@ Canonical: X = Rx(q0) Ry(q1).
 
 import numpy as np
 
+from ..compiling.decorators import inlined
 from ..errors import MechanismError
 from ..lie.algebra import ZERO3, quat_mul
-from ..lie.jit import inlined
 from ..lie.trig import half_sincos, sincos
 from .base import Joint, unit_vector
 from .revolute import set_column

@@ -8,7 +8,7 @@ quaternion  scalar w and vector u given separately, Hamilton product, scalar fir
 Tuples stay in registers: no function here touches memory except `load*` and `store*`.
 """
 
-from .jit import inlined
+from ..compiling.decorators import inlined
 
 # ---------------------------------------------------------------------------------------------- memory
 

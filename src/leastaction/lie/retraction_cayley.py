@@ -3,8 +3,8 @@
 Kobilarov 2014 eqs 54, 55 with the corrected translation part.  x = (phi, rho); regular for angles below pi.
 """
 
+from ..compiling.decorators import inlined, kernel
 from .algebra import IDENTITY, add, axpy, cross, dot, full, hat, hat_mat, matadd, mataxpy, matmul, matscale, outer, scale
-from .jit import inlined, kernel
 
 
 @inlined

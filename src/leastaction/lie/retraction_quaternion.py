@@ -8,8 +8,8 @@ cannot use it.
 
 import math
 
+from ..compiling.decorators import inlined, kernel
 from .algebra import cross, dot, full, hat, mataxpy, matmul, matscale, matvec, outer, quat_to_matrix, scale
-from .jit import inlined, kernel
 
 
 @inlined

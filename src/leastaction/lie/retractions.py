@@ -1,8 +1,8 @@
 """The retractions by number.  A new one is a new file beside `retraction_exp.py` and a branch in each function here."""
 
+from ..compiling.decorators import inlined
 from . import retraction_cayley as cayley
 from . import retraction_exp as exponential
-from .jit import inlined
 
 EXP, CAYLEY = 0, 1
 NAMES = {"exp": EXP, "cayley": CAYLEY}

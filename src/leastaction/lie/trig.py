@@ -5,7 +5,7 @@ Argument reduction by pi/2 in three parts (Cody and Waite) and the minimax polyn
 
 import math
 
-from .jit import inlined
+from ..compiling.decorators import inlined
 
 _LARGE = 1.0e5  # beyond it the three-part reduction loses digits; the C library takes over
 

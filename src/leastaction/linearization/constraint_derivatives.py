@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import tree
-from ..kernels import linearization as kernels
+from ..coordinates import ties as tree
+from ..kernels.tree import linearization as kernels
 from ..model import Model
 from .step_derivatives import momentum_derivative
 

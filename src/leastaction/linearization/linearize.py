@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import time_step
-from ..discrete import increment
+from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Integrator, Midpoint, Variational
-from ..kernels.maximal_evaluate import advance
+from ..kernels.maximal.evaluate import advance
 from ..model import Coordinates, Model
 from ..state import State
 from .constraint_derivatives import Curvature, project_momentum, rows

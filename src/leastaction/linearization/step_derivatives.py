@@ -16,20 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..discrete import increment
+from ..coordinates.frames import make_frames
+from ..dynamics.discrete import increment
 from ..integrators import Midpoint, Variational
 from ..joints import Free, Spherical
-from ..kernels import discrete as discrete_kernels
-from ..kernels import lagrangian_layout, midpoint_run
-from ..kernels import layout as L
-from ..kernels import linearization as kernels
-from ..kernels.evaluate import place_entry
-from ..kernels.evaluate import world as world_entry
-from ..kernels.maximal_evaluate import advance
+from ..kernels.lagrangian import layout as lagrangian_layout
+from ..kernels.maximal.evaluate import advance
+from ..kernels.stepping import midpoint as midpoint_run
+from ..kernels.tree import discrete as discrete_kernels
+from ..kernels.tree import layout as L
+from ..kernels.tree import linearization as kernels
+from ..kernels.tree.evaluate import place_entry
+from ..kernels.tree.evaluate import world as world_entry
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..pose import rotation_of_quaternion
-from ..svi import make_frames
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..constraints.base import ROWS
 from ..errors import StateError
 from ..joints import Free, Planar
-from ..kernels import evaluate
+from ..kernels.tree import evaluate
 from ..model import Model
 from ..pose import Pose
 from .canvas import Array

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dynamics
-from ..closing import Closing, reduce
+from ..assembly.closing import Closing, reduce
+from ..coordinates.network import build
 from ..joints import Free, Spherical
-from ..kernels.maximal_evaluate import advance
+from ..kernels.maximal.evaluate import advance
 from ..model import Model
-from ..net import build
 from ..pose import rotation_of_quaternion
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import StateError
-from ..kernels.evaluate import place_entry
+from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model
 from ..state import State
 from .tensors import MassTensors

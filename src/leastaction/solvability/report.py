@@ -12,7 +12,7 @@ from ..dynamics import mass_matrix
 from ..errors import StateError
 from ..integrators import Integrator, Variational
 from ..joints import Free
-from ..kernels.evaluate import place_entry
+from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model
 from ..pose import rotation_of_quaternion
 from ..state import State

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..errors import StateError
 from ..joints import Cylindrical, Helical, Planar, Prismatic, Revolute, Universal
 from ..joints.base import Joint
-from ..kernels.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
+from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
 from ..model import Model
 
 Array = NDArray[np.float64]

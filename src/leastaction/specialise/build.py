@@ -6,9 +6,11 @@ import inspect
 from collections.abc import Callable
 from types import ModuleType
 
-from ..generated import generated_module
-from ..kernels import articulated, composition, drnea, evaluate, step, tree_newton, variational
-from ..kernels.layout import Tree, Work
+from ..compiling.modules import generated_module
+from ..kernels.stepping import composition, variational
+from ..kernels.tree import articulated, drnea, evaluate, step
+from ..kernels.tree import newton_matrix as tree_newton
+from ..kernels.tree.layout import Tree, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from .emit import unit_source
 from .memory import Bodies
@@ -18,17 +20,17 @@ MOST_OPERATIONS = 20_000  # in the code of a program: what is compiled in well u
 
 _HEADER = '''"""{what} of one mechanism, constants folded.  Generated; see docs/specialise.md.
 
-Names: i body, p its parent, j its first degree of freedom, k its first coordinate; columns as in leastaction.kernels.layout.
+Names: i body, p its parent, j its first degree of freedom, k its first coordinate; columns as in leastaction.kernels.tree.layout.
 """
 
 from math import sqrt
 
 import numpy as np
 from leastaction.joints import dispatch
-from leastaction.kernels.loads import add_wrenches
-from leastaction.lie.jit import entry, inlined, kernel
+from leastaction.kernels.tree.loads import add_wrenches
+from leastaction.compiling.decorators import entry, inlined, kernel
 from leastaction.lie.retraction_exp import gamma2, gammas, half_angle_ratio
-from leastaction.lie.straight import straight
+from leastaction.compiling.straight import straight
 from leastaction.lie.trig import half_sincos, sincos
 '''
 

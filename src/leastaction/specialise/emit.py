@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
 
-from ..kernels.layout import PARENT, QI, VI
+from ..kernels.tree.layout import PARENT, QI, VI
 from .memory import Bodies, Call, Store, Trace
 from .plan import Planned, live_terms
 from .terms import Number, Term, TraceError

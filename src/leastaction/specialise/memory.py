@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..joints.dispatch import FREE
-from ..kernels.layout import KIND, NV, PARENT, QI, VI
+from ..kernels.tree.layout import KIND, NV, PARENT, QI, VI
 from .terms import Graph, Number, Term
 
 Cell = tuple[str, int, int]

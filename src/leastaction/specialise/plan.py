@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from ..kernels.layout import Tree, Work
+from ..kernels.tree.layout import Tree, Work
 from .memory import UNKNOWN, Bodies, Call, Cell, Constants, Facts, Place, Store, Trace, cell_of
 from .terms import Graph, Number, Term
 from .trace import Sweep, TopCall, Tracer

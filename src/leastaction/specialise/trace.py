@@ -14,8 +14,8 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from ..joints import dispatch
-from ..kernels import loads
-from ..kernels.layout import KIND, NV, PARENT, QI, VI, F, P, R
+from ..kernels.tree import loads
+from ..kernels.tree.layout import KIND, NV, PARENT, QI, VI, F, P, R
 from ..lie import retraction_exp, trig
 from .memory import BUILT_IN, UNKNOWN, Bodies, Cell, Constants, Facts, Place, Recorder, Row, Trace, cell_of
 from .terms import Graph, Number, Term, TraceError

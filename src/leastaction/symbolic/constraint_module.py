@@ -11,7 +11,7 @@ from types import ModuleType
 
 import sympy
 
-from ..generated import generated_module
+from ..compiling.modules import generated_module
 from . import emit
 from .graph import Graph
 from .program import Block
@@ -23,7 +23,7 @@ _HEAD = '''"""Constraint {name!r}, generated from its expression.
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
-from leastaction.lie.jit import kernel
+from leastaction.compiling.decorators import kernel
 from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sincos
 
 VALUE, GRADIENT, SECOND = range(3)

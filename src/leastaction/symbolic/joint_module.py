@@ -7,7 +7,7 @@ from types import ModuleType
 
 import sympy
 
-from ..generated import generated_module
+from ..compiling.modules import generated_module
 from . import emit
 from .graph import Graph
 from .program import Block, PoseGraph
@@ -20,8 +20,8 @@ _HEAD = '''"""Joint {name!r}, generated from its pose.
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
-from leastaction.lie.jit import kernel
-from leastaction.lie.straight import straight
+from leastaction.compiling.decorators import kernel
+from leastaction.compiling.straight import straight
 from leastaction.symbolic.runtime import (
     BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, compiled_joint, half_sincos, quaternion_of_difference, sign, sincos,
 )

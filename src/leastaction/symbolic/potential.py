@@ -10,8 +10,8 @@ from typing import Any
 import sympy
 from numpy.typing import NDArray
 
+from ..compiling.modules import generated_module
 from ..errors import MechanismError
-from ..generated import generated_module
 from . import emit
 from .description import _COMPLEX, _takes
 from .graph import Graph
@@ -22,7 +22,7 @@ _HEAD = '''"""Potential energy, generated from  {energy}"""
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
-from leastaction.lie.jit import kernel
+from leastaction.compiling.decorators import kernel
 from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sincos
 
 

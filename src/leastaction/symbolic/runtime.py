@@ -4,7 +4,7 @@ import math
 
 from numba import cfunc, config, types
 
-from ..lie.jit import inlined
+from ..compiling.decorators import inlined
 from ..lie.trig import half_sincos, sincos
 
 __all__ = ["compiled_joint", "half_sincos", "quaternion_of_difference", "sign", "sincos"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..examples import random_joint
 from ..joints import Joint, SymbolicJoint
 from ..joints.dispatch import PARAMETERS
-from ..kernels import probe
 from . import matrices as mat
+from . import probe
 
 Array = NDArray[np.float64]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closing import Closing
+from ..assembly.closing import Closing
 from ..constraints.rows import DISTANCE, DOT, POINT, Row
-from ..kernels.maximal_layout import Flow
-from ..net import Network
+from ..coordinates.network import Network
+from ..kernels.maximal.layout import Flow
 from . import matrices as mat
 
 Array = NDArray[np.float64]

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from ..constraints import base
 from ..constraints.base import Closure
 from ..constraints.rows import joint_rows
+from ..coordinates.network import Network
 from ..joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
-from ..kernels import layout as L
-from ..kernels import maximal_layout as M
-from ..kernels.maximal_layout import Flow
-from ..net import Network
+from ..kernels.maximal import layout as M
+from ..kernels.maximal.layout import Flow
+from ..kernels.tree import layout as L
 from ..pose import Pose
 from . import matrices as mat
 from .kinematics import joint_pose, varied

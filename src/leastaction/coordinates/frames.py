@@ -1,0 +1,132 @@
+"""A model as a tree of frames, each moved by one coordinate (Johnson and Murphey 2009); see kernels/lagrangian/frames.py.
+
+Joints with several plain coordinates become several frames with nothing in between.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MechanismError
+from ..joints import Free, Spherical, SymbolicJoint, dispatch
+from ..kernels.lagrangian import frames as kernels
+from ..kernels.tree import layout as L
+from ..model import Model
+from ..pose import Pose
+
+Array = NDArray[np.float64]
+
+# the frames a joint is made of, in the order of its coordinates
+_MOTIONS = {
+    dispatch.REVOLUTE: (kernels.TURN_Z,),
+    dispatch.PRISMATIC: (kernels.SLIDE_Z,),
+    dispatch.HELICAL: (kernels.SCREW_Z,),
+    dispatch.CYLINDRICAL: (kernels.TURN_Z, kernels.SLIDE_Z),
+    dispatch.UNIVERSAL: (kernels.TURN_X, kernels.TURN_Y),
+    dispatch.PLANAR: (kernels.SLIDE_X, kernels.SLIDE_Y, kernels.TURN_Z),
+}
+
+
+def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
+    """The frames of a model.  Joints that are not rotations and translations by one coordinate each are refused by name."""
+    tree = model.tree
+    for body in model.bodies:
+        if isinstance(body.joint, (Spherical, Free, SymbolicJoint)):
+            raise MechanismError(
+                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's integrator needs joints that are "
+                "rotations and translations by one coordinate each; use Variational(), or replace it by Universal, Revolute and "
+                "Prismatic joints"
+            )
+    builder = _Builder()
+    for i in range(1, len(model.bodies) + 1):
+        parent, kind, _, coordinate, nv, _ = (int(x) for x in tree.link[i])
+        place = Pose(tree.body[i, L.PLACE_P : L.PLACE_P + 3], rotation=tree.body[i, L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
+        at = builder.of_body[parent]
+        if primitive:
+            for step in _primitives(place):
+                at = builder.add(at, kernels.STILL, step)
+            place = Pose()
+        for j, motion in enumerate(_MOTIONS[kind]):
+            at = builder.add(at, motion, place if j == 0 else Pose(), coordinate + j, tree.param[i, 0])
+        assert len(_MOTIONS[kind]) == nv
+        builder.of_body.append(at)
+        inertia = tree.body[i, L.MASS : L.BODY_COLUMNS]
+        if primitive and inertia[0] > 0.0:
+            com = inertia[1:4] / inertia[0]
+            for step in _primitives(Pose(com)):
+                at = builder.add(at, kernels.STILL, step)
+            inertia = _about_com(inertia, com)
+        builder.carry(at, inertia)
+    return builder.finish(tree)
+
+
+def _primitives(pose: Pose) -> list[Pose]:
+    """Translations along x, y, z and rotations about z, y, x that make up a pose; those that do nothing are left out."""
+    steps = [Pose(x * np.eye(3)[a]) for a, x in enumerate(pose.p) if x != 0.0]
+    yaw = np.arctan2(pose.R[1, 0], pose.R[0, 0])
+    rest = Pose(rpy=(0.0, 0.0, -yaw)).R @ pose.R  # = Ry(pitch) Rx(roll), at pitch = +-90 degrees too
+    pitch, roll = np.arctan2(-rest[2, 0], rest[0, 0]), np.arctan2(-rest[1, 2], rest[1, 1])
+    angles = ((0.0, 0.0, yaw), (0.0, pitch, 0.0), (roll, 0.0, 0.0))
+    return steps + [Pose(rpy=rpy) for rpy in angles if any(rpy)]
+
+
+def _about_com(inertia: Array, com: Array) -> Array:
+    """(mass, moment, inertia about the origin) -> the same in a parallel frame at the centre of mass."""
+    steiner = inertia[0] * (com @ com * np.eye(3) - np.outer(com, com))
+    return np.concatenate([inertia[:1], np.zeros(3), inertia[4:] - steiner[np.triu_indices(3)]])
+
+
+class _Builder:
+    """Collects frames, then lays out the rows of their derivatives."""
+
+    def __init__(self) -> None:
+        self.parent, self.motion, self.coordinate, self.pitch = [0], [kernels.STILL], [-1], [0.0]
+        self.above: list[list[int]] = [[]]
+        self.body = [np.zeros(L.BODY_COLUMNS)]
+        self.of_body = [0]
+
+    def add(self, parent: int, motion: int, place: Pose, coordinate: int = -1, parameter: float = 0.0) -> int:
+        row = np.zeros(L.BODY_COLUMNS)
+        row[L.PLACE_R : L.PLACE_R + 9] = place.R.ravel()
+        row[L.PLACE_P : L.PLACE_P + 3] = place.p
+        self.parent.append(parent)
+        self.motion.append(motion)
+        self.coordinate.append(coordinate)
+        self.pitch.append(parameter if motion == kernels.SCREW_Z else 0.0)
+        self.above.append(self.above[parent] + ([coordinate] if coordinate >= 0 else []))
+        self.body.append(row)
+        return len(self.parent) - 1
+
+    def carry(self, frame: int, inertia: Array) -> None:
+        self.body[frame][L.MASS : L.BODY_COLUMNS] = inertia
+
+    def finish(self, tree: L.Tree) -> kernels.Frames:
+        count = len(self.parent)
+        depth = np.array([len(a) for a in self.above], dtype=np.int64)
+        above = np.zeros((count, max(int(depth.max()), 1)), dtype=np.int64)
+        for k, coordinates in enumerate(self.above):
+            above[k, : len(coordinates)] = coordinates
+        read, write = self._rows(depth)
+        body = np.array(self.body)
+        return kernels.Frames(
+            parent=np.array(self.parent, dtype=np.int64), motion=np.array(self.motion, dtype=np.int64),
+            coordinate=np.array(self.coordinate, dtype=np.int64), read=read, write=write, depth=depth, above=above, body=body,
+            massive=np.any(body[:, L.MASS :] != 0.0, axis=1).astype(np.int64), of_body=np.array(self.of_body, dtype=np.int64),
+            pitch=np.array(self.pitch), gravity=tree.gravity,
+            stiffness=tree.stiffness, rest=tree.rest,
+        )  # fmt: skip
+
+    def _rows(self, depth: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each frame finds its parent's rows, and where it puts its own: the last child takes the parent's over."""
+        last_child = {p: k for k, p in enumerate(self.parent) if k > 0}
+        path = list(range(len(self.parent)))  # first frame of the line of last children that a frame is on
+        for k in range(1, len(self.parent)):
+            if last_child[self.parent[k]] == k:
+                path[k] = path[self.parent[k]]
+        room: dict[int, int] = {}
+        for k, start in enumerate(path):
+            room[start] = max(room.get(start, 0), int(depth[k]))
+        offset = dict(zip(room, np.concatenate([[0], np.cumsum(list(room.values()))[:-1]]), strict=True))
+        write = np.array([offset[start] for start in path], dtype=np.int64)
+        return write[self.parent], write

@@ -1,0 +1,200 @@
+"""Model -> Net: the same mechanism as bodies and constraints instead of a tree, for the maximal-coordinate kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..constraints import base
+from ..constraints.base import Closure
+from ..constraints.rows import Row, joint_rows
+from ..errors import MechanismError
+from ..joints import Prismatic, SymbolicJoint
+from ..kernels.maximal import layout as M
+from ..kernels.maximal.layout import Flow, Net, make_flow
+from ..kernels.tree import layout as L
+from ..model import Model
+from ..pose import Pose
+from .elimination import Graph, Tables, eliminate, tabulate
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Network:
+    """Arrays of a mechanism in maximal coordinates, and what they were made of."""
+
+    model: Model
+    net: Net
+    graph: Graph
+    tables: Tables
+    closures: tuple[Closure, ...]  #: with the rows that are kept
+
+    def make_flow(self) -> Flow:
+        model, net = self.model, self.net
+        longest = int(net.front[:, M.F_STRIDE].max())
+        most = int(np.diff(model.tree.energy_on[:, L.UP]).max(initial=1))
+        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index), most
+        return make_flow(len(model.bodies), model.nq, model.nv, *sizes)
+
+
+def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing") -> Network:
+    """Bodies, joints and the given closures (those of the model if left out)."""
+    closures = model.closures if closures is None else tuple(closures)
+    n = len(model.bodies)
+    com = _centres_of_mass(model)
+    con: list[list[int]] = []
+    place: list[Array] = []
+    kinds: list[int] = []
+    rows: list[list[float]] = []
+    slots: list[tuple[int, int]] = []  # (body, constraint)
+
+    def add(a: int, b: int, pose_a: Pose, pose_b: Pose, kind: int, on: Sequence[int]) -> int:
+        """A constraint without rows yet; poses in the frames of the tree."""
+        con.append([a, b, len(rows), 0, len(slots), len(on), kind])
+        slots.extend((i, len(con) - 1) for i in on)
+        at_a = pose_a.p - com[a] if kind != M.GEAR else pose_a.p
+        at_b = pose_b.p - com[b] if kind != M.GEAR else pose_b.p
+        place.append(np.concatenate([at_a, pose_a.R.ravel(), at_b, pose_b.R.ravel()]))
+        return len(con) - 1
+
+    def add_row(kind: int, u, w, value: float) -> None:
+        con[-1][3] += 1
+        kinds.append(kind)
+        rows.append([*u, *w, value])
+
+    def add_frame_rows(a: int, b: int, pose_a: Pose, pose_b: Pose, equations: Sequence[Row]) -> None:
+        add(a, b, pose_a, pose_b, M.TWO_FRAMES, (a, b))
+        for row in equations:
+            add_row(row.kind, pose_a.R @ row.u, pose_b.R @ row.w, row.value)
+
+    for i, body in enumerate(model.bodies, start=1):
+        link, values = model.tree.link[i], model.tree.body[i]
+        placed = Pose(values[L.PLACE_P : L.PLACE_P + 3], rotation=values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
+        if isinstance(body.joint, SymbolicJoint):
+            add(int(link[L.PARENT]), i, placed, Pose(), M.POSE, (int(link[L.PARENT]), i))
+            for _ in range(6 - body.joint.nv):
+                add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
+            continue
+        try:
+            equations = joint_rows(body.joint)
+        except MechanismError as error:
+            raise MechanismError(f"joint {body.joint_name!r}: {error}, or use integrator=Variational()") from None
+        add_frame_rows(int(link[L.PARENT]), i, placed, Pose(), equations)
+    for closure in closures:
+        (a, pose_a), (b, pose_b) = closure.a, closure.b
+        if closure.kind == base.ROWS:
+            add_frame_rows(a, b, pose_a, pose_b, closure.rows)
+        elif closure.kind == base.GEAR:
+            _add_gear(model, closure, add, add_row)
+        elif closure.kind == base.COORDINATES:
+            raise MechanismError(
+                f"{closure.name} is a function of joint coordinates, which cannot be written as a constraint between bodies; "
+                "use integrator=Variational()"
+            )
+        else:
+            kind = M.SKATE if closure.kind == base.SKATE else M.ROLLING
+            add(0, b, pose_a, pose_b, kind, (b,))
+            radius, height = closure.numbers or (0.0, 0.0)
+            for k, row in enumerate(closure.rows):
+                add_row(-1, row.u, pose_b.R @ row.w, height if k == 0 else radius)
+
+    graph = Graph(
+        parent=[0, *model.tree.link[1:, L.PARENT].tolist()],
+        rows=[c[M.ROWS] for c in con],
+        bodies=[tuple(sorted({i for i, which in slots[c[M.FIRST_SLOT] : c[M.FIRST_SLOT] + c[M.SLOTS]] if i > 0})) for c in con],
+        damped=[i for i in range(1, n + 1) if _damping(model, i)],
+        light=[i for i in range(1, n + 1) if _is_light(model, i, com[i])],
+    )
+    tables = tabulate(graph, eliminate(graph, order))
+    net = Net(
+        body=_bodies(model, com), com=com, con=np.array(con, dtype=np.int64).reshape(-1, M.CON_COLUMNS),
+        symbolic=np.array([c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE], dtype=np.int64),
+        place=np.array(place).reshape(-1, M.PLACE_COLUMNS), row_kind=np.array(kinds, dtype=np.int64),
+        row=np.array(rows, dtype=float).reshape(-1, M.ROW_COLUMNS), slot=_slots(tables, slots, n, graph), block=_blocks(tables, n),
+        damped=_damped(tables, graph), front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
+    )  # fmt: skip
+    return Network(model, net, graph, tables, closures)
+
+
+def _extent(place: Array) -> float:
+    """Largest distance of a joint from the centre of mass of one of its bodies."""
+    points = np.concatenate([place[:, M.A_P : M.A_P + 3], place[:, M.B_P : M.B_P + 3]])
+    return max(float(np.abs(points).max(initial=0.0)), 1e-6)
+
+
+def _add_gear(model: Model, closure: Closure, add, add_row) -> None:
+    i, j = closure.joints
+    link = model.tree.link
+    ratio, offset = closure.numbers
+    add(i - 1, j - 1, Pose(), Pose(), M.GEAR, (int(link[i, L.PARENT]), i, int(link[j, L.PARENT]), j))
+    turns = [0.0 if isinstance(model.bodies[k - 1].joint, Prismatic) else 1.0 for k in (i, j)]
+    add_row(-1, (*turns, float(link[i, L.QI])), (float(link[j, L.QI]), ratio, 0.0), offset)
+
+
+def _centres_of_mass(model: Model) -> Array:
+    """(n+1, 3) in the frames of the tree; the frame's origin for a body without mass."""
+    mass = model.tree.body[:, L.MASS, None]
+    moment = model.tree.body[:, L.MOMENT : L.MOMENT + 3]
+    return np.divide(moment, mass, out=np.zeros_like(moment), where=mass > 0.0)
+
+
+def _inertia(model: Model, i: int, com: Array) -> Array:
+    """(3, 3) about the centre of mass."""
+    values = model.tree.body[i]
+    inertia = np.zeros((3, 3))
+    inertia[np.triu_indices(3)] = values[L.INERTIA : L.INERTIA + 6]
+    inertia += np.triu(inertia, 1).T
+    return inertia - values[L.MASS] * (com @ com * np.eye(3) - np.outer(com, com))
+
+
+def _bodies(model: Model, com: Array) -> Array:
+    out = np.zeros_like(model.tree.body)
+    for i in range(1, len(out)):
+        out[i, L.MASS] = model.tree.body[i, L.MASS]
+        out[i, L.INERTIA : L.INERTIA + 6] = _inertia(model, i, com[i])[np.triu_indices(3)]
+    return out
+
+
+def _is_light(model: Model, i: int, com: Array) -> bool:
+    """Can the body move in some way without moving mass?"""
+    moments = np.linalg.eigvalsh(_inertia(model, i, com))
+    size = float(np.abs(model.tree.body[i, L.INERTIA : L.INERTIA + 6]).max())
+    return model.tree.body[i, L.MASS] == 0.0 or moments[0] <= 1e-9 * size
+
+
+def _damping(model: Model, i: int) -> bool:
+    v, nv = int(model.tree.link[i, L.VI]), int(model.tree.link[i, L.NV])
+    return bool(np.any(model.tree.damping[v : v + nv] != 0.0))
+
+
+def _slots(tables: Tables, slots: list[tuple[int, int]], n: int, graph: Graph) -> NDArray[np.int64]:
+    out = np.zeros((len(slots), M.SLOT_COLUMNS), dtype=np.int64)
+    for k, (i, c) in enumerate(slots):
+        out[k, :2] = i, c
+        if i > 0 and graph.rows[c]:
+            out[k, 2:] = tables.block(n + c, i - 1)
+    return out
+
+
+def _blocks(tables: Tables, n: int) -> NDArray[np.int64]:
+    out = np.zeros((n + 1, 2), dtype=np.int64)
+    for i in range(1, n + 1):
+        at, stride, row, column = tables.block(i - 1, i - 1)
+        out[i] = at + column * stride + row, stride
+    return out
+
+
+def _damped(tables: Tables, graph: Graph) -> NDArray[np.int64]:
+    out = np.full((len(graph.damped), 9), -1, dtype=np.int64)
+    for k, i in enumerate(graph.damped):
+        p = graph.parent[i]
+        out[k, 0] = i
+        for pair, (a, b) in enumerate(((i, i), (i, p), (p, i), (p, p))):
+            if a > 0 and b > 0:
+                at, stride, row, column = tables.block(a - 1, b - 1)
+                out[k, 1 + 2 * pair : 3 + 2 * pair] = at + column * stride + row, stride
+    return out

@@ -1,0 +1,140 @@
+"""Constraints of a model in joint coordinates: arrays for the kernels, values h(q) and the Jacobian Dh (rows x nv)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..constraints.base import COORDINATES, GEAR, ROWS, Closure
+from ..kernels.constraints import velocities as constrained
+from ..kernels.constraints.ties import Ties
+from ..kernels.maximal import layout as M
+from ..kernels.tree import layout as L
+
+if TYPE_CHECKING:
+    from ..model import Coordinates, Model
+
+Array = NDArray[np.float64]
+
+_LEAST = 1e-4  # of the size of a mechanism: smallest displacement that constraint errors are compared with
+_ROUNDING = 4e-15  # of the size of a mechanism: constraint errors that cannot be made smaller
+
+
+def in_tree(closures: Iterable[Closure]) -> bool:
+    """Are all of them functions of joint coordinates and time?"""
+    return all(c.kind in (ROWS, GEAR, COORDINATES) for c in closures)
+
+
+def row_names(closures: Iterable[Closure]) -> list[str]:
+    """What to call every row in messages."""
+    return [f"{c.name}: {row.label}" if row.label else c.name for c in closures for row in c.rows]
+
+
+def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
+    """Arrays of the given closures (those of the model if left out)."""
+    closures = model.closures if closures is None else closures
+    link = model.tree.link
+    con: list[list[int]] = []
+    place, anchor, top = [], [0], []
+    gear, ratio, call, least = [], [], [], []
+    argument: list[tuple[int, int]] = []
+    kinds: list[int] = []
+    rows: list[list[float]] = []
+
+    def anchor_of(body: int) -> int:
+        if body not in anchor:
+            anchor.append(body)
+        return anchor.index(body)
+
+    for closure in closures:
+        first = len(kinds)
+        if closure.kind == ROWS:
+            (a, pose_a), (b, pose_b) = closure.a, closure.b
+            con.append([anchor_of(a), anchor_of(b), first, closure.size, 2 * len(con), 2, M.TWO_FRAMES])
+            place.append(np.concatenate([pose_a.p, pose_a.R.ravel(), pose_b.p, pose_b.R.ravel()]))
+            top.append(_common_ancestor(link, a, b))
+            reach = _reach(model, a) + _reach(model, b) + float(np.linalg.norm(pose_a.p) + np.linalg.norm(pose_b.p))
+            for row in closure.rows:
+                kinds.append(row.kind)
+                rows.append([*(pose_a.R @ row.u), *(pose_b.R @ row.w), row.value])
+                least.append(1.0 if row.kind == M.DOT else reach or 1.0)
+            continue
+        kinds.append(-1)
+        rows.append([0.0] * M.ROW_COLUMNS)
+        least.append(1.0)
+        if closure.kind == GEAR:
+            gear.append([first, *(int(link[i, column]) for i in closure.joints for column in (L.QI, L.VI))])
+            ratio.append(closure.numbers)
+        else:
+            call.append([first, closure.function.address, len(argument), len(closure.arguments)])
+            argument.extend(closure.arguments)
+    m, nv, zeros = len(kinds), model.nv, np.zeros
+    ties = Ties(
+        con=_table(con, M.CON_COLUMNS), place=np.array(place).reshape(-1, M.PLACE_COLUMNS), row_kind=np.array(kinds, dtype=np.int64),
+        row=np.array(rows, dtype=float).reshape(-1, M.ROW_COLUMNS), anchor=np.array(anchor, dtype=np.int64),
+        top=np.array(top, dtype=np.int64), gear=_table(gear, 5), ratio=np.array(ratio, dtype=float).reshape(-1, 2),
+        call=_table(call, 4), argument=_table(argument, 2), least=_LEAST * np.array(least), momentum=zeros(1),
+        start=zeros((len(anchor), M.POSE_COLUMNS)), end=zeros((len(anchor), M.POSE_COLUMNS)),
+        apart=zeros((len(con), 3)), apart_end=zeros((len(con), 3)),
+        G=zeros((2 * len(con), 6, 6)),
+        J0=zeros((m, nv)), J1=zeros((m, nv)), Y=zeros((m, nv)), S=zeros((m, m)), swap=zeros((2, m), dtype=np.int64),
+        rank=zeros(1, dtype=np.int64), value=zeros(m), rate=zeros(m), size=zeros(m), lam=zeros(m), lam_old=zeros(m), lam_last=zeros(m),
+        step=zeros(m), history=zeros((6, m)), keep=zeros(nv), x=zeros(len(argument)), x_rate=zeros(len(argument)),
+        slope=zeros(len(argument)),
+    )  # fmt: skip
+    for poses in (ties.start, ties.end):
+        poses[0, [M.POSE_R, M.POSE_R + 4, M.POSE_R + 8, M.POSE_W]] = 1.0
+    return ties
+
+
+def least_momentum(model: Model, ties: Ties) -> float:
+    """Smallest momentum (times a second) that residuals are compared with: that of a motion too small to be seen."""
+    mass, size = float(model.tree.body[:, L.MASS].sum()), float(ties.least.max(initial=0.0)) / _LEAST
+    return 1e-6 * mass * size * min(size, 1.0)
+
+
+def rounding(tol: float) -> float:
+    """Factor for Ties.least with which a tolerance asks no more of the constraints than rounding allows."""
+    return max(1.0, _ROUNDING / (_LEAST * tol))
+
+
+def values(model: Model, q: Coordinates, t: float = 0.0) -> Array:
+    """(m,) h(q) of all constraints of a model, m or rad."""
+    return evaluate(model, make_ties(model), model.coordinates(q), t).value.copy()
+
+
+def jacobian(model: Model, q: Coordinates, t: float = 0.0) -> Array:
+    """(m, nv) Dh(q): the constraints allow the joint velocities v with jacobian @ v = 0 (if they do not depend on time)."""
+    return evaluate(model, make_ties(model), model.coordinates(q), t).J0.copy()
+
+
+def evaluate(model: Model, ties: Ties, q: Array, t: float = 0.0) -> Ties:
+    """`ties` with value, J0 and rate at (q, t)."""
+    constrained.constraint_values(model.tree, model.make_work(), ties, float(t), q)
+    return ties
+
+
+def _table(rows: Sequence[Sequence[int]], columns: int) -> NDArray[np.int64]:
+    return np.array(rows, dtype=np.int64).reshape(-1, columns)
+
+
+def _path(link: NDArray[np.int64], body: int) -> list[int]:
+    """Rows from a body to the world, 0 included."""
+    path = [int(body)]
+    while path[-1] != 0:
+        path.append(int(link[path[-1], L.PARENT]))
+    return path
+
+
+def _common_ancestor(link: NDArray[np.int64], a: int, b: int) -> int:
+    others = set(_path(link, b))
+    return next(i for i in _path(link, a) if i in others)
+
+
+def _reach(model: Model, body: int) -> float:
+    """How far from the world's origin a body can be: the lengths of all links on the way."""
+    places = model.tree.body[_path(model.tree.link, body)[:-1], L.PLACE_P : L.PLACE_P + 3]
+    return float(np.linalg.norm(places, axis=1).sum())

@@ -1,0 +1,229 @@
+"""Continuous-time dynamics of a model: mass matrix, inverse and forward dynamics, energy.
+
+q are coordinates, v velocities, tau joint forces; shapes (nq,), (nv,), (nv,).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..coordinates import ties as tree
+from ..checks import listed
+from ..compiling.decorators import Direct
+from ..errors import LeastActionError, SingularMassError, StateError
+from ..kernels.constraints import velocities as constrained
+from ..kernels.tree import evaluate
+from ..kernels.tree.articulated import S_AA, S_AL, S_LL
+from ..kernels.tree.layout import BODY_COLUMNS
+from ..model import Coordinates, Model
+from ..pose import Pose
+
+Array = NDArray[np.float64]
+
+_SUSPICIOUS = 1e9  # rad/s^2 or m/s^2
+
+
+def mass_matrix(model: Model, q: Coordinates = None) -> Array:
+    """M(q), (nv, nv), by the composite-rigid-body algorithm."""
+    out = np.zeros((model.nv, model.nv))
+    scratch = np.zeros((len(model.bodies) + 1, int(BODY_COLUMNS)))
+    evaluate.matrix(model.tree, model.make_work(), model.coordinates(q), scratch, out)
+    return out
+
+
+def inverse(model: Model, q: Coordinates, v: Coordinates, a: Coordinates) -> Array:
+    """Joint forces that give the acceleration a against gravity (recursive Newton-Euler).
+
+    Springs, dampers and applied wrenches are not subtracted: this is M a + C v - gravity.
+    """
+    out = np.zeros(model.nv)
+    evaluate.inverse(
+        model.tree, model.make_work(), model.coordinates(q), model.velocities(v), model.velocities(a, "a"), _scratch(model), out
+    )  # fmt: skip
+    return out
+
+
+def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0) -> Array:
+    """Acceleration under tau, all forces of the model (articulated-body algorithm) and its constraints."""
+    out = np.zeros(model.nv)
+    if not tree.in_tree(model.closures):
+        names = listed([c.name for c in model.closures])
+        raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
+    arguments = (float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"), _scratch(model), out)
+    if model.closures:
+        constrained.constrained_forward(model.tree, model.make_work(), tree.make_ties(model), *arguments)
+    else:
+        kernel = (model.specialised and model.specialised.forward) or evaluate.forward
+        kernel(model.tree, model.make_work(), *arguments)
+    if not np.all(np.abs(out) < _SUSPICIOUS):
+        _check_finite(model, model.coordinates(q), out)
+    return out
+
+
+def energy(model: Model, q: Coordinates, v: Coordinates = None) -> float:
+    """Kinetic, gravitational and spring energy together, J."""
+    return float(_at(model, q, v).energy.sum() + model.fixed_potential)
+
+
+def momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
+    """Joint momenta p = M(q) v."""
+    return _at(model, q, v).p[0]
+
+
+def spatial_momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
+    """Momentum of the whole mechanism about the world origin: (angular, linear), world axes."""
+    return _at(model, q, v).momentum[0]
+
+
+def velocity(model: Model, q: Coordinates, p: Coordinates) -> Array:
+    """Velocities v = M(q)^-1 p."""
+    momenta = model.velocities(p, "p")[None]
+    return Evaluator(model)(evaluate.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], momenta).v[0]
+
+
+def pose(model: Model, q: Coordinates, name: str) -> Pose:
+    """Pose of a body or frame in the world (forward kinematics).
+
+    >>> import leastaction as la
+    >>> pose(la.examples.chain(2).compile(), {"link1": np.pi / 2}, "tip").p.round(12) + 0.0
+    array([-2.,  0.,  0.])
+    """
+    if name not in model.frames:
+        raise StateError(f"there is no body or frame {name!r}; known are {listed(model.frames)}")
+    work = model.make_work()
+    evaluate.world(model.tree, work, model.coordinates(q))
+    row, local = model.frames[name]
+    return Pose(work.world[row, 9:], rotation=work.world[row, :9].reshape(3, 3)) @ local
+
+
+class Evaluation(NamedTuple):
+    """What follows from the T nodes of a recording."""
+
+    v: Array  #: (T, nv) velocities
+    p: Array  #: (T, nv) momenta
+    energy: Array  #: (T, 3) kinetic, gravitational, springs, J
+    momentum: Array  #: (T, 6) of the whole mechanism about the world origin: angular, linear
+
+
+class Evaluator:
+    """Evaluates recordings of one model; keeps its memory, so that it can be called after every step."""
+
+    def __init__(self, model: Model):
+        self.model = model
+        self.work = model.make_work()
+        self._recording = Direct(evaluate.recording)
+
+    def __call__(self, what: int, half_step: float, q: Array, recorded: Array) -> Evaluation:
+        """q (T, nq); recorded (T, nv): velocities, or momenta plus half_step times the forces; see kernels.evaluate.recording."""
+        steps, nv = len(q), self.model.nv
+        out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
+        self._recording(self.model.tree, self.work, what, half_step, q, recorded, *out)
+        self.check(q, out)
+        return out
+
+    def check(self, q: Array, found: Evaluation) -> None:
+        """Raise the error that explains velocities which are not finite."""
+        if not np.isfinite(found.v).all():
+            bad = np.flatnonzero(~np.isfinite(found.v).all(axis=1))
+            raise _not_finite(self.model, q[bad[0]])
+
+
+def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:
+    return Evaluator(model)(evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])
+
+
+def condition(model: Model, q: Coordinates = None) -> dict[str, float]:
+    """How well each joint's coordinates are suited to its motion at q: condition number of S'AS, each coordinate scaled to one.
+
+    A is the inertia of everything the joint moves.  1 is best; infinite where two coordinates do the same (gimbal lock).
+    """
+    work = model.make_work()
+    evaluate.articulated(model.tree, work, model.coordinates(q))
+    result = {}
+    for i, name in enumerate(model.joint_names, start=1):
+        S = work.S0[model.v_slice(name)]
+        D = S @ articulated_inertia(work.art[i]) @ S.T
+        size = np.sqrt(np.maximum(np.diag(D), 0.0))
+        if not np.all(np.isfinite(D)) or not np.all(size > 0.0):
+            result[name] = np.inf
+            continue
+        values = np.linalg.eigvalsh(D / np.outer(size, size))
+        result[name] = float(values[-1] / values[0]) if values[0] > 0.0 else np.inf
+    return result
+
+
+def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
+    """Which joint's motion is undefined at q, why, and what to do; empty if there is none.
+
+    limit   condition of a symbolic joint's coordinates from which on they are called singular
+    """
+    if not np.all(np.isfinite(q)):
+        return ""  # a motion that has overflowed says nothing about the joints
+    if model.has_symbolic_joints and (found := _singular_coordinates(model, q, limit)):
+        return found
+    joint = massless_joint(model, q)
+    if joint is None:
+        return ""
+    return (
+        f"joint {joint!r} moves no inertia in this configuration, so its motion is undefined; "
+        "give the bodies it moves some inertia about its axis"
+    )
+
+
+def _singular_coordinates(model: Model, q: Array, limit: float) -> str:
+    name, worst = max(condition(model, q).items(), key=lambda item: item[1])
+    if worst < limit:
+        return ""
+    part = q[model.q_slice(name)]
+    joint = model.bodies[model.joint_names.index(name)].joint
+    charted = "write the state in its other chart, joint.in_chart(q, chart)"
+    remedy = charted if joint.charts > 1 else "give it coordinates that are regular there, or a second_chart"
+    nearly = "" if worst > 1e12 else "nearly "
+    return (
+        f"the coordinates of joint {name!r} ({', '.join(joint.coordinates)}) are {nearly}singular at {np.array2string(part, precision=6)}: "
+        f"two of them move it in the same way (condition of S'AS {worst:.2g}); {remedy}"
+    )
+
+
+def articulated_inertia(row: Array) -> Array:
+    """(6, 6) from a row of Work.art as `kernels.articulated` leaves it."""
+    upper = np.triu_indices(3)
+    aa, ll = np.zeros((3, 3)), np.zeros((3, 3))
+    aa[upper], ll[upper] = row[S_AA : S_AA + 6], row[S_LL : S_LL + 6]
+    al = row[S_AL : S_AL + 9].reshape(3, 3)
+    return np.block([[aa + np.triu(aa, 1).T, al], [al.T, ll + np.triu(ll, 1).T]])
+
+
+def massless_joint(model: Model, q: Array) -> str | None:
+    """Name of a joint that can move at q without moving any mass, which makes M(q) singular; None if there is none."""
+    mass = mass_matrix(model, q)
+    size = np.sqrt(np.diag(mass))
+    if not np.all(np.isfinite(mass)):
+        return None
+    if np.all(size > 0.0):
+        values, vectors = np.linalg.eigh(mass / np.outer(size, size))
+        if values[0] > 1e-15 * model.nv:
+            return None
+        size = 1.0 - np.abs(vectors[:, 0])
+    first = [model.v_slice(name).start for name in model.joint_names]
+    return model.joint_names[int(np.searchsorted(first, np.argmin(size), side="right")) - 1]
+
+
+def _check_finite(model: Model, q: Array, a: Array) -> None:
+    """Accelerations beyond reason are either those of singular coordinates, or the user's."""
+    if not np.all(np.isfinite(a)) or (model.has_symbolic_joints and _singular_coordinates(model, q, 1e12)):
+        raise _not_finite(model, q)
+
+
+def _not_finite(model: Model, q: Array) -> LeastActionError:
+    singular = explain_singular(model, q)
+    if singular:
+        return SingularMassError(f"the mass matrix is singular at q = {q}: {singular}")
+    return StateError(f"velocities or accelerations overflow at q = {q}; forces, momenta or masses of the model are too large")
+
+
+def _scratch(model: Model) -> Array:
+    return np.zeros((len(model.bodies) + 1, 6))

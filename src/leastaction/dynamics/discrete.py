@@ -1,0 +1,119 @@
+"""The discrete Euler-Lagrange equations of a model: residual, Jacobian, Newton direction, momenta of a step.
+
+Three configurations q0, q1, q2 one step dt apart solve the equations when `residual` is zero.  Ball and free joints: what
+is asked for is per left-trivialised variation at q1, and per coordinate of the increment from q1 to q2 (joints/base.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import time_step
+from ..errors import StateError
+from ..joints import Free, Spherical
+from ..kernels.tree import discrete as kernels
+from ..kernels.tree.evaluate import place_entry
+from ..kernels.tree.layout import DENSE, QUADRATURES, Middle, Work, make_comparison
+from ..lie.retractions import NAMES as RETRACTIONS
+from ..model import Coordinates, Model
+from ..pose import rotation_of_quaternion
+
+Array = NDArray[np.float64]
+
+
+def residual(
+    model: Model, q0: Coordinates, q1: Coordinates, q2: Coordinates, dt: float, tau: Coordinates = None, *,
+    method: str = "drnea", retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
+) -> Array:  # fmt: skip
+    """Momentum leaving q1 towards q2 minus momentum arriving at q1 from q0, (nv,), kg m/s or kg m^2/s.
+
+    tau acts on both steps.  method="svi" evaluates Johnson and Murphey's discretisation instead.
+    """
+    if method == "svi":
+        from ..yardsticks.scalable import svi_residual
+
+        return svi_residual(model, q0, q1, q2, time_step(dt), tau)
+    if method != "drnea":
+        raise StateError(f"method = {method!r}; it is 'drnea' or 'svi'")
+    dt = time_step(dt)
+    _, p1 = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t - dt)
+    start, _ = momenta(model, q1, q2, dt, tau, retraction=retraction, quadrature=quadrature, t=t)
+    return start - p1
+
+
+def momenta(
+    model: Model, q0: Coordinates, q1: Coordinates, dt: float, tau: Coordinates = None, *,
+    retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
+) -> tuple[Array, Array]:  # fmt: skip
+    """(p0, p1): the momenta at both ends of the step from q0 to q1, the discrete Legendre transforms with forces."""
+    work, middle = _set_up(model, q0, q1, dt, retraction, quadrature, t)
+    impulse = 0.5 * dt * model.velocities(tau, "tau")
+    p0 = work.r - impulse
+    kernels.arriving(model.tree, work, middle, dt, t + dt)
+    p1 = work.target.copy()
+    if middle is None:  # the kernel adds the half kick of the next step
+        forces = np.zeros(model.nv)
+        place_entry(model.tree, work, work.q.copy(), forces)
+        p1 -= 0.5 * dt * forces
+    return p0, p1 + impulse
+
+
+def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retraction: str = "exp", quadrature: str = "trapezoid") -> Array:
+    """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated."""
+    work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
+    other = make_comparison(DENSE, len(model.bodies), model.nv, 2)
+    kernels.jacobian(model.tree, work, middle, other, dt, RETRACTIONS[retraction])
+    return other.J
+
+
+def newton_direction(
+    model: Model, q1: Coordinates, q2: Coordinates, dt: float, r: Array, *, retraction: str = "exp", quadrature: str = "trapezoid"
+) -> Array:
+    """J^-1 r in O(n), J the Jacobian above."""
+    work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
+    work.r[:] = model.velocities(r, "r")
+    kernels.direction(model.tree, work, middle, dt, RETRACTIONS[retraction])
+    return work.z.copy()
+
+
+def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
+    """The increment d that takes q0 to q1: a difference, on ball and free joints the chart of joints/base.py."""
+    a, b = model.coordinates(q0), model.coordinates(q1)
+    d = np.zeros(model.nv)
+    for body in model.bodies:
+        qs, vs = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
+        if isinstance(body.joint, (Spherical, Free)):
+            start, end = a[qs][-4:], b[qs][-4:]
+            if abs(start @ end) < 1e-12:
+                raise StateError(
+                    f"joint {body.joint_name!r} makes half a turn from {start} to {end}, which no increment describes; take smaller steps"
+                )
+            d[vs.start : vs.start + 3] = _cayley_vector(start, end)
+            if isinstance(body.joint, Free):
+                d[vs.start + 3 : vs.stop] = rotation_of_quaternion(a[qs][3:]).T @ (b[qs][:3] - a[qs][:3])
+        else:
+            d[vs] = b[qs] - a[qs]
+    return d
+
+
+def _cayley_vector(a: Array, b: Array) -> Array:
+    """2 u / w of the quaternion a^-1 b."""
+    w = a @ b
+    u = a[0] * b[1:] - b[0] * a[1:] - np.cross(a[1:], b[1:])
+    return 2.0 * u / w
+
+
+def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:
+    """Work with r = momentum leaving q0 (left halves of all forces but tau included)."""
+    dt = time_step(dt)
+    if retraction not in RETRACTIONS:
+        raise StateError(f"retraction = {retraction!r}; it is one of {', '.join(map(repr, RETRACTIONS))}")
+    if quadrature not in QUADRATURES:
+        raise StateError(f"quadrature = {quadrature!r}; it is one of {', '.join(map(repr, QUADRATURES))}")
+    work = model.make_work()
+    work.q[:] = model.coordinates(q0)
+    work.d[:] = increment(model, q0, q1)
+    middle = model.make_middle() if quadrature == "midpoint" else None
+    kernels.leaving(model.tree, work, middle, dt, t, RETRACTIONS[retraction])
+    return work, middle

@@ -1,0 +1,106 @@
+"""Newton with constraints: the bordered system of a step, by a Schur complement of the size of the constraints.   docs/constraints.md
+
+    J z - J0' l = r,   J1 z = h       z = J^-1 r + Y' l,   Y' = J^-1 J0',   S = J1 Y',   S l = h - J1 J^-1 r
+
+J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factorisation.  Y and S are kept as long as that is.
+"""
+
+from ...compiling.decorators import inlined, kernel
+from ..solving.dense import rank_factor, rank_solve
+from ..tree.midpoint_potentials import solve_middle
+from ..tree.newton_matrix import solve
+from .ties import RANK, constrain_end, end_jacobian
+
+
+@inlined
+def newton_direction(m, w, mid, h):
+    """w.z = J^-1 w.r"""
+    if mid is None:
+        solve(m, w)
+    else:
+        solve_middle(m, w, mid, h)
+
+
+@inlined
+def set_scales(w, c):
+    """What errors of the rows are compared with: how far the step moves what they hold, were it not for cancellation."""
+    for a in range(c.size.shape[0]):
+        moved = 0.0
+        for j in range(w.d.shape[0]):
+            moved += abs(c.J0[a, j] * w.d[j])
+        c.size[a] = max(moved, c.least[a])
+
+
+@inlined
+def constrained_residual(m, w, c, t):
+    """r -= J0' lam, and the constraints at the end of the step."""
+    for a in range(c.lam.shape[0]):
+        for j in range(w.r.shape[0]):
+            w.r[j] -= c.lam[a] * c.J0[a, j]
+    constrain_end(m, w, c, t)
+
+
+@inlined
+def violation(c):
+    """Largest error of a row, relative to its scale."""
+    top = 0.0
+    for a in range(c.value.shape[0]):
+        x = abs(c.value[a]) / c.size[a]
+        if x > top or x != x:  # a NaN stays
+            top = x
+    return top
+
+
+@inlined
+def impulse_size(c):
+    """Largest joint impulse of a constraint."""
+    top = c.momentum[0]
+    for a in range(c.lam.shape[0]):
+        for j in range(c.J0.shape[1]):
+            top = max(top, abs(c.lam[a] * c.J0[a, j]))
+    return top
+
+
+@kernel
+def border(m, w, mid, c, h, t):
+    """Y and the factorised S for the factorisation just made.  Leaves w.r as it was; writes z."""
+    end_jacobian(m, w, c, t)
+    rows, nv = c.J0.shape
+    for j in range(nv):
+        c.keep[j] = w.r[j]
+    for a in range(rows):
+        for j in range(nv):
+            w.r[j] = c.J0[a, j]
+        newton_direction(m, w, mid, h)
+        for j in range(nv):
+            c.Y[a, j] = w.z[j]
+    for j in range(nv):
+        w.r[j] = c.keep[j]
+    products(c.J1, c.Y, c.S)
+    c.rank[RANK] = rank_factor(c.S, c.swap)
+
+
+@inlined
+def products(J, Y, S):
+    """S = J Y'"""
+    for a in range(S.shape[0]):
+        for b in range(S.shape[0]):
+            total = 0.0
+            for j in range(J.shape[1]):
+                total += J[a, j] * Y[b, j]
+            S[a, b] = total
+
+
+@inlined
+def correct(w, c):
+    """From z = J^-1 r to the solution of the bordered system: z and the correction `step` of the multipliers."""
+    rows, nv = c.J1.shape
+    for a in range(rows):
+        missed = c.value[a]
+        for j in range(nv):
+            missed -= c.J1[a, j] * w.z[j]
+        c.step[a] = missed
+    rank_solve(c.S, c.swap, c.rank[RANK], c.step)
+    for a in range(rows):
+        for j in range(nv):
+            w.z[j] += c.step[a] * c.Y[a, j]

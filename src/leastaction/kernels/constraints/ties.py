@@ -1,0 +1,189 @@
+"""Holonomic constraints of a tree: values h(q) and the dense Jacobian Dh (rows x nv) at a node and at the end of a step.
+
+Rows between two frames are those of maximal_rows.py, here between bodies that hang on a tree: their derivative in the pose of a
+body is a wrench, and moving it towards the root gives the derivative in the joints.  What the joints of both bodies have in
+common cancels, so the walk ends at their common ancestor.  Other rows are functions of coordinates: linear ones (gears) and
+generated ones (symbolic/constraint_module.py).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compiling.decorators import kernel
+from ...joints.dispatch import REVOLUTE
+from ...joints.generated import call_joint
+from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
+from ..maximal.layout import B_P, BODY_A, BODY_B, FIRST_ROW, FIRST_SLOT, POSE_R, POSE_X, ROWS
+from ..maximal.rows import two_frame_gradient, two_frame_values
+from ..tree.layout import DT, DU, DW, KIND, L_P1, L_R1, NV, PARENT, VI, P, R
+from ..tree.loads import world_poses
+from ..tree.spatial import column_dot, wrench_to_parent
+
+_i = np.int64
+
+# what a generated row can be asked for: see symbolic/constraint_module.py
+VALUE, GRADIENT, SECOND = range(3)
+
+# columns of Ties.gear: row, places of the two coordinates in q and v
+GEAR_ROW, GEAR_Q1, GEAR_V1, GEAR_Q2, GEAR_V2 = _i(0), _i(1), _i(2), _i(3), _i(4)
+# columns of Ties.call: row, address of the compiled function, first argument, number of arguments
+CALL_ROW, CALL_ADDRESS, CALL_FIRST, CALL_COUNT = _i(0), _i(1), _i(2), _i(3)
+
+RANK = 0  # of the Schur complement, in Ties.rank
+
+
+class Ties(NamedTuple):
+    """Constraints of a tree: m rows, what they are and the memory to solve with them."""
+
+    # what does not change
+    con: NDArray[np.int64]  # (nc, CON_COLUMNS) constraints between two frames, as in maximal_layout; BODY_A, BODY_B are anchors
+    place: NDArray[np.float64]  # (nc, PLACE_COLUMNS)
+    row_kind: NDArray[np.int64]  # (m,) only of rows between frames
+    row: NDArray[np.float64]  # (m, ROW_COLUMNS)
+    anchor: NDArray[np.int64]  # (na,) body rows that constraints act on; anchor 0 is the world
+    top: NDArray[np.int64]  # (nc,) common ancestor of the two bodies
+    gear: NDArray[np.int64]  # (ng, 5)
+    ratio: NDArray[np.float64]  # (ng, 2) ratio, offset:  q1 = ratio q2 + offset
+    call: NDArray[np.int64]  # (ns, 4)
+    argument: NDArray[np.int64]  # (nx, 2) places of the arguments of generated rows in q and v
+    least: NDArray[np.float64]  # (m,) smallest displacement errors are compared with, in the unit of the row
+    momentum: NDArray[np.float64]  # (1,) the same for momenta
+    # memory
+    start: NDArray[np.float64]  # (na, POSE_COLUMNS) poses of the anchors in the world at the start of the step
+    end: NDArray[np.float64]  # (na, POSE_COLUMNS) at its end
+    apart: NDArray[np.float64]  # (nc, 3) from the origin of body A to the point of body B, world axes, at the start of the step
+    apart_end: NDArray[np.float64]  # (nc, 3) at its end
+    G: NDArray[np.float64]  # (2 nc, 6, 6) derivatives in the poses of the bodies
+    J0: NDArray[np.float64]  # (m, nv) Dh at the start: directions of the constraint impulses
+    J1: NDArray[np.float64]  # (m, nv) Dh at the end, per unit of the increment
+    Y: NDArray[np.float64]  # (m, nv) what a unit impulse of each row does to the increment
+    S: NDArray[np.float64]  # (m, m) Schur complement J1 Y', factorised
+    swap: NDArray[np.int64]  # (2, m) exchanges of its rows and columns
+    rank: NDArray[np.int64]  # (1,)
+    value: NDArray[np.float64]  # (m,) h
+    rate: NDArray[np.float64]  # (m,) partial derivative of h in time
+    size: NDArray[np.float64]  # (m,) displacement errors are compared with
+    lam: NDArray[np.float64]  # (m,) multipliers: impulses
+    lam_old: NDArray[np.float64]  # (m,) before the last correction
+    lam_last: NDArray[np.float64]  # (m,) of the last step
+    step: NDArray[np.float64]  # (m,) correction being tried
+    history: NDArray[np.float64]  # (6, m)
+    keep: NDArray[np.float64]  # (nv,) scratch
+    x: NDArray[np.float64]  # (nx,) arguments of generated rows
+    x_rate: NDArray[np.float64]  # (nx,) their rates
+    slope: NDArray[np.float64]  # (nx,) derivatives in them
+
+
+@kernel
+def row_values(m, w, c, poses, apart, t, f):
+    """c.value = h at the poses of the anchors and the coordinates q + f d."""
+    for k in range(c.con.shape[0]):
+        two_frame_values(c, poses, apart, k, c.value, c.con[k, FIRST_ROW])
+    for g in range(c.gear.shape[0]):
+        first = w.q[c.gear[g, GEAR_Q1]] + f * w.d[c.gear[g, GEAR_V1]]
+        second = w.q[c.gear[g, GEAR_Q2]] + f * w.d[c.gear[g, GEAR_V2]]
+        c.value[c.gear[g, GEAR_ROW]] = first - c.ratio[g, 0] * second - c.ratio[g, 1]
+    set_arguments(w, c, f)
+    for s in range(c.call.shape[0]):
+        k = c.call[s, CALL_FIRST]
+        c.value[c.call[s, CALL_ROW]] = call_joint(c.call[s, CALL_ADDRESS], VALUE, m.param, 0, c.x, k, c.x_rate, k, t, None)[0]
+
+
+@kernel
+def set_arguments(w, c, f):
+    for e in range(c.argument.shape[0]):
+        c.x[e] = w.q[c.argument[e, 0]] + f * w.d[c.argument[e, 1]]
+
+
+@kernel
+def gradients(m, w, c, poses, apart, X, at_R, at_P, S, t, J):
+    """J = Dh (m, nv); X[:, at_R:] and X[:, at_P:] are the poses in the parents, S the joint columns.  Also c.rate."""
+    for a in range(J.shape[0]):
+        c.rate[a] = 0.0
+        for j in range(J.shape[1]):
+            J[a, j] = 0.0
+    for k in range(c.con.shape[0]):
+        two_frame_gradient(c, poses, apart, k, c.G)
+        for side in range(2):
+            pull_back(m, c, k, side, X, at_R, at_P, S, J)
+    for g in range(c.gear.shape[0]):
+        J[c.gear[g, GEAR_ROW], c.gear[g, GEAR_V1]] += 1.0
+        J[c.gear[g, GEAR_ROW], c.gear[g, GEAR_V2]] -= c.ratio[g, 0]
+    for s in range(c.call.shape[0]):
+        a, k = c.call[s, CALL_ROW], c.call[s, CALL_FIRST]
+        c.rate[a] = call_joint(c.call[s, CALL_ADDRESS], GRADIENT, m.param, 0, c.x, k, c.x_rate, k, t, c.slope)[0]
+        for e in range(k, k + c.call[s, CALL_COUNT]):
+            J[a, c.argument[e, 1]] += c.slope[e]
+
+
+@kernel
+def pull_back(m, c, k, side, X, at_R, at_P, S, J):
+    """Add what the joints between body A (side 0) or B (1) of constraint k and their common ancestor contribute."""
+    link, top = m.link, c.top[k]
+    body = c.anchor[c.con[k, BODY_B if side else BODY_A]]
+    slot = c.con[k, FIRST_SLOT] + side
+    for e in range(c.con[k, ROWS]):
+        a = c.con[k, FIRST_ROW] + e
+        moment = (c.G[slot, e, 0], c.G[slot, e, 1], c.G[slot, e, 2])
+        force = (c.G[slot, e, 3], c.G[slot, e, 4], c.G[slot, e, 5])
+        i = body
+        while i != top:
+            v = link[i, VI]
+            if link[i, KIND] == REVOLUTE:
+                J[a, v] += moment[2]
+            else:
+                for j in range(v, v + link[i, NV]):
+                    J[a, j] += column_dot(S, j, moment, force)
+            moment, force = wrench_to_parent(load9(X, i, at_R), load3(X, i, at_P), moment, force)
+            i = link[i, PARENT]
+
+
+@kernel
+def place_anchors(m, w, c):
+    """c.start = poses of the anchors at the node, and c.apart.  Reads R, P; writes Work.world."""
+    world_poses(m, w)
+    for a in range(1, c.anchor.shape[0]):
+        i = c.anchor[a]
+        store9(c.start, a, POSE_R, load9(w.world, i, 0))
+        store3(c.start, a, POSE_X, load3(w.world, i, 9))
+    for k in range(c.con.shape[0]):
+        A, B = c.con[k, BODY_A], c.con[k, BODY_B]
+        point = matvec(load9(c.start, B, POSE_R), load3(c.place, k, B_P))
+        store3(c.apart, k, 0, add(sub(load3(c.start, B, POSE_X), load3(c.start, A, POSE_X)), point))
+
+
+@kernel
+def constrain_node(m, w, c, t):
+    """c.value and c.J0 at the node w.q, which `set_node` has set; returns the largest |h|."""
+    place_anchors(m, w, c)
+    row_values(m, w, c, c.start, c.apart, t, 0.0)
+    gradients(m, w, c, c.start, c.apart, w.row, R, P, w.S0, t, c.J0)
+    top = 0.0
+    for a in range(c.value.shape[0]):
+        top = max(top, abs(c.value[a]))
+    return top
+
+
+@kernel
+def constrain_end(m, w, c, t):
+    """c.value at the end of the step with the displacements of the last residual: O(1) for each constraint."""
+    for a in range(1, c.anchor.shape[0]):
+        i = c.anchor[a]
+        Q = load9(c.start, a, POSE_R)
+        store9(c.end, a, POSE_R, matmul(Q, quat_to_matrix(w.row[i, DW], load3(w.row, i, DU))))
+    for k in range(c.con.shape[0]):  # what the step adds is small: little is lost by rounding however long the mechanism is
+        A, B = c.con[k, BODY_A], c.con[k, BODY_B]
+        i, j = c.anchor[A], c.anchor[B]
+        point = load3(c.place, k, B_P)
+        moved = add(load3(w.row, j, DT), quat_rotate_minus(w.row[j, DW], load3(w.row, j, DU), point))
+        moved = sub(matvec(load9(c.start, B, POSE_R), moved), matvec(load9(c.start, A, POSE_R), load3(w.row, i, DT)))
+        store3(c.apart_end, k, 0, add(load3(c.apart, k, 0), moved))
+    row_values(m, w, c, c.end, c.apart_end, t, 1.0)
+
+
+@kernel
+def end_jacobian(m, w, c, t):
+    """c.J1 where `assemble` has put the poses and columns of the end."""
+    gradients(m, w, c, c.end, c.apart_end, w.linear, L_R1, L_P1, w.S1, t, c.J1)

@@ -1,0 +1,168 @@
+"""Constraints of a tree in continuous time: velocities and accelerations they allow, and entry points on configurations and recordings.
+
+    v = M^-1 (p - Dh' l),   Dh v + dh/dt = 0                            velocities of given momenta
+    a = a_free + M^-1 Dh' l,   Dh a + (second derivative of h at a = 0) = 0   accelerations; nothing keeps h itself from drifting
+"""
+
+from ...compiling.decorators import entry, inlined, kernel
+from ...lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub, tmatvec
+from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, DISTANCE, DOT, FIRST_ROW, POINT, ROW_U, ROW_VALUE, ROW_W, ROWS
+from ..maximal.rows import column, relative
+from ..solving.dense import rank_factor, rank_solve
+from ..tree.articulated import forward_dynamics, mass_factor, mass_solve
+from ..tree.continuous import gravity_potential, momentum, twists, velocity_products
+from ..tree.evaluate import ELASTIC, GRAVITATIONAL, KINETIC, VELOCITY, applied_forces, place
+from ..tree.layout import ETA, PARENT, F, P, R
+from ..tree.loads import spring_gradient
+from ..tree.spatial import twist_to_child
+from .bordered import products
+from .ties import CALL_ADDRESS, CALL_FIRST, CALL_ROW, RANK, SECOND, call_joint, constrain_node
+
+
+@entry
+def constraint_values(m, w, c, t, q):
+    """c.value, c.J0 and c.rate at q and t."""
+    place(m, w, q, w.r)
+    constrain_node(m, w, c, t)
+
+
+@kernel
+def impulse_responses(m, w, c):
+    """Y = (M^-1 J0')' and the factorised S = J0 M^-1 J0'.  Needs a node, J0 and the factorised mass matrix."""
+    for a in range(c.J0.shape[0]):
+        mass_solve(m, w, c.J0[a], c.Y[a])
+    products(c.J0, c.Y, c.S)
+    c.rank[RANK] = rank_factor(c.S, c.swap)
+
+
+@inlined
+def project(c, missed, x):
+    """x += Y' l with S l = -(J0 x + missed): afterwards J0 x = -missed.  Leaves l in c.step."""
+    for a in range(c.J0.shape[0]):
+        total = missed[a]
+        for j in range(x.shape[0]):
+            total += c.J0[a, j] * x[j]
+        c.step[a] = -total
+    rank_solve(c.S, c.swap, c.rank[RANK], c.step)
+    for a in range(c.J0.shape[0]):
+        for j in range(x.shape[0]):
+            x[j] += c.step[a] * c.Y[a, j]
+
+
+@entry
+def closed_recording(m, w, c, what, half_step, t, q, recorded, v, p, energy, total):
+    """As evaluate.recording, with velocities and momenta the constraints allow.  t: (T,) times."""
+    for k in range(q.shape[0]):
+        place(m, w, q[k], w.r)
+        if what == VELOCITY:
+            for j in range(v.shape[1]):
+                v[k, j] = recorded[k, j]
+        else:
+            for j in range(v.shape[1]):
+                p[k, j] = recorded[k, j] - half_step * w.r[j]
+            constrain_node(m, w, c, t[k])
+            mass_factor(m, w)
+            mass_solve(m, w, p[k], v[k])
+            impulse_responses(m, w, c)
+            project(c, c.rate, v[k])
+        momentum(m, w, v[k], p[k])
+        twice = 0.0
+        for j in range(v.shape[1]):
+            twice += v[k, j] * p[k, j]
+        energy[k, KINETIC] = 0.5 * twice
+        for e in range(6):
+            total[k, e] = w.row[0, F + e]
+        energy[k, GRAVITATIONAL] = gravity_potential(m, w)
+        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load)
+
+
+@kernel
+def constrained_acceleration(m, w, c, t, q, v, tau, scratch, out):
+    """Forward dynamics with every force of the model and the constraints; their forces are left in c.step."""
+    place(m, w, q, w.r)
+    applied_forces(m, w, t, v, tau, w.r)
+    forward_dynamics(m, w, v, w.r, scratch, out)
+    constrain_node(m, w, c, t)
+    impulse_responses(m, w, c)
+    second_rates(m, w, c, t, v, scratch)
+    project(c, c.rate, out)
+
+
+@entry
+def constrained_forward(m, w, c, t, q, v, tau, scratch, out):
+    constrained_acceleration(m, w, c, t, q, v, tau, scratch, out)
+
+
+@kernel
+def second_rates(m, w, c, t, v, A):
+    """c.rate = second time derivative of h when the joints do not accelerate.  A: (n+1, 6) scratch.  Writes ETA."""
+    row = w.row
+    twists(m, w, v)
+    for i in range(1, m.link.shape[0]):
+        p = m.link[i, PARENT]
+        a, l = twist_to_child(load9(row, i, R), load3(row, i, P), load3(A, p, 0), load3(A, p, 3))
+        ba, bl = velocity_products(m, w, i, v)
+        store3(A, i, 0, add(a, ba))
+        store3(A, i, 3, add(l, bl))
+    for a in range(c.rate.shape[0]):
+        c.rate[a] = 0.0
+    for k in range(c.con.shape[0]):
+        second_rates_of(w, c, k, A)
+    for e in range(c.argument.shape[0]):
+        c.x_rate[e] = v[c.argument[e, 1]]
+    for s in range(c.call.shape[0]):
+        k = c.call[s, CALL_FIRST]
+        c.rate[c.call[s, CALL_ROW]] = call_joint(c.call[s, CALL_ADDRESS], SECOND, m.param, 0, c.x, k, c.x_rate, k, t, None)[0]
+
+
+@kernel
+def second_rates_of(w, c, k, A):
+    """Rows of constraint k between two frames; V, A: twists and their rates, body axes."""
+    i, j = c.anchor[c.con[k, BODY_A]], c.anchor[c.con[k, BODY_B]]
+    Q, point = relative(c, c.start, c.apart, k)  # of B in A
+    b = load3(c.place, k, B_P)
+    wa, va, wb, vb = load3(w.row, i, ETA), load3(w.row, i, ETA + 3), load3(w.row, j, ETA), load3(w.row, j, ETA + 3)
+    da, aa, db, ab = load3(A, i, 0), load3(A, i, 3), load3(A, j, 0), load3(A, j, 3)
+    seen = tmatvec(Q, wa)
+    turn = sub(wb, seen)  # B against A, axes of B
+    turn_rate = add(sub(db, tmatvec(Q, da)), cross(turn, seen))
+    speed = add(vb, cross(wb, b))
+    p1 = sub(matvec(Q, speed), add(va, cross(wa, point)))  # the point of B seen from A
+    p2 = matvec(Q, add(cross(turn, speed), add(ab, cross(db, b))))
+    p2 = sub(p2, add(aa, add(cross(da, point), cross(wa, p1))))
+    for e in range(c.con[k, ROWS]):
+        a = c.con[k, FIRST_ROW] + e
+        kind, value = c.row_kind[a], c.row[a, ROW_VALUE]
+        u = load3(c.row, a, ROW_U)
+        if kind == POINT:
+            c.rate[a] = dot(u, p2)
+        elif kind == DOT:
+            c.rate[a] = dot(u, matvec(Q, turned_twice(turn, turn_rate, load3(c.row, a, ROW_W))))
+        elif kind == DISTANCE:
+            apart = sub(point, load3(c.place, k, A_P))
+            c.rate[a] = (dot(apart, p2) + dot(p1, p1)) / value
+        else:
+            axes = load9(c.place, k, A_R)
+            c.rate[a] = dot(column(axes, 2), p2) - value * angle_second_rate(axes, load9(c.place, k, B_R), Q, turn, turn_rate)
+
+
+@inlined
+def turned_twice(turn, turn_rate, x):
+    """Second derivative of a vector fixed in a body that turns."""
+    return add(cross(turn, cross(turn, x)), cross(turn_rate, x))
+
+
+@inlined
+def angle_second_rate(Fa, Fb, Q, turn, turn_rate):
+    """Of the angle about the common z axis: atan2(s, c) with s = ya.xb - xa.yb and c = xa.xb + ya.yb."""
+    xa, ya, xb, yb = column(Fa, 0), column(Fa, 1), column(Fb, 0), column(Fb, 1)
+    s, c = sine_cosine(xa, ya, matvec(Q, xb), matvec(Q, yb))
+    s1, c1 = sine_cosine(xa, ya, matvec(Q, cross(turn, xb)), matvec(Q, cross(turn, yb)))
+    s2, c2 = sine_cosine(xa, ya, matvec(Q, turned_twice(turn, turn_rate, xb)), matvec(Q, turned_twice(turn, turn_rate, yb)))
+    n = 1.0 / (s * s + c * c)
+    return n * (c * s2 - s * c2) - 2.0 * n * n * (c * s1 - s * c1) * (c * c1 + s * s1)
+
+
+@inlined
+def sine_cosine(xa, ya, xb, yb):
+    return dot(ya, xb) - dot(xa, yb), dot(xa, xb) + dot(ya, yb)

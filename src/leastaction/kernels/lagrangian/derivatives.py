@@ -1,0 +1,225 @@
+"""First and second derivatives of the Lagrangian of a tree of frames (kernels/svi.py), in O(n) and O(n^2).
+
+Johnson and Murphey (2009) carry the derivatives of every frame in every coordinate from parent to child.  Written with
+twists, these derivatives are the same for all frames beyond the coordinate, up to the frame they are expressed in:
+
+    d v_k / dqd_l = Psi_l,    d v_k / dq_l = Psi'_l = [v_l, Psi_l]             for every frame k at or beyond l     (8), (6)
+
+so only sums over everything beyond a coordinate are needed, which composites carry from the leaves to the root: the inertia G,
+the momentum H and the weight W of all bodies beyond l.  With u_l = G Psi_l, w_l = G Psi'_l + (how H turns with Psi_l), m above l:
+
+    dL/dqd_l = Psi_l.H      dL/dq_l = Psi'_l.H + Psi_l.W - springs                                                 (25), (23)
+    d2L/dqd_m dqd_l = Psi_m.u_l     d2L/dq_m dqd_l = Psi'_m.u_l     d2L/dq_l dqd_m = Psi_m.w_l                     (27), (26)
+    d2L/dq_m dq_l = Psi'_m.w_l + Psi_m.(how W turns) - springs, potentials                              (24)
+
+The gradients are evaluated in the frames themselves, the products of pairs in world axes about the first frame.
+"""
+
+from ...compiling.decorators import entry, inlined, kernel
+from ...lie.algebra import ZERO3, accumulate3, add, axpy, cross, dot, load3, load9, matmul, matvec, store3, store9, sub, tmatvec
+from ..tree.crba import add_composite
+from ..tree.layout import INERTIA, MASS, MOMENT, W_FORCE, W_MOMENT, W_POINT, WORLD_FIXED
+from ..tree.loads import gravity_wrench
+from ..tree.potentials import add_potentials
+from ..tree.spatial import body_momentum, dot6, pass_to_parent, twist_to_child
+from .frames import STILL, local_pose, unit_twist
+from .layout import DOWN, FALL, MU, PSI, RATE, TURN, WORLD_P, WORLD_R, A, H, P, R, V, W
+from .potentials import add_pair_forces, pair_curvatures, potential_curvatures
+
+
+@inlined
+def bracket(a, l, b, k):
+    """[x, y] of the twists x = (a, l), y = (b, k)."""
+    return cross(a, b), add(cross(a, k), cross(l, b))
+
+
+@kernel
+def gradients(m, f, s, w, q, v):
+    """s.q, s.v, s.force at the configuration q and velocity v, in O(n).  Uses Work.world, x, jet for potentials."""
+    row = s.row
+    count = f.parent.shape[0]
+    store3(row, 0, V, ZERO3)
+    for k in range(1, count):
+        parent, j = f.parent[k], f.coordinate[k]
+        moves = f.motion[k] != STILL
+        rot, p, _, _ = local_pose(f, k, q[j] if moves else 0.0)
+        store9(row, k, R, rot)
+        store3(row, k, P, p)
+        a, l = twist_to_child(rot, p, load3(row, parent, V), load3(row, parent, V + 3))
+        if moves:
+            xa, xl = unit_twist(f.motion[k], f.pitch[k])
+            ra, rl = bracket(a, l, xa, xl)
+            store3(s.rate, j, 0, ra)
+            store3(s.rate, j, 3, rl)
+            a, l = axpy(v[j], xa, a), axpy(v[j], xl, l)
+        store3(row, k, V, a)
+        store3(row, k, V + 3, l)
+        ha, hl = body_momentum(f.body, k, a, l)
+        store3(row, k, H, ha)
+        store3(row, k, H + 3, hl)
+        down = tmatvec(rot, load3(row, parent, DOWN))
+        store3(row, k, DOWN, down)
+        wa, wl = gravity_wrench(f.body, k, down)
+        store3(row, k, W, wa)
+        store3(row, k, W + 3, wl)
+    forced = m.wrench_on.shape[0] > 0
+    if forced or m.pair_on.shape[0] > 0:
+        place(f, s)
+    if m.pair_on.shape[0] > 0:
+        add_pair_forces(m, f, s, w)
+    if forced:
+        for k in range(1, count):
+            store3(row, k, A, ZERO3)
+            store3(row, k, A + 3, ZERO3)
+        for e in range(m.wrench_on.shape[0]):
+            k = f.of_body[m.wrench_on[e, 0]]
+            force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
+            if m.wrench_on[e, 1] == WORLD_FIXED:
+                Q = load9(row, k, WORLD_R)
+                force, moment = tmatvec(Q, force), tmatvec(Q, moment)
+            accumulate3(row, k, A, add(moment, cross(load3(m.wrench, e, W_POINT), force)))
+            accumulate3(row, k, A + 3, force)
+    top = 0.0
+    for k in range(count - 1, 0, -1):
+        parent, j = f.parent[k], f.coordinate[k]
+        rot, p = load9(row, k, R), load3(row, k, P)
+        if f.motion[k] != STILL:
+            xa, xl = unit_twist(f.motion[k], f.pitch[k])
+            spring = m.stiffness[j] * (q[j] - m.rest[j])
+            weight, turn = dot6(row, k, W, xa, xl), dot6(row, k, H, load3(s.rate, j, 0), load3(s.rate, j, 3))
+            s.v[j] = dot6(row, k, H, xa, xl)
+            s.q[j] = turn + weight - spring
+            s.force[j] = dot6(row, k, A, xa, xl) if forced else 0.0
+            top = max(top, abs(turn) + abs(weight) + abs(spring) + abs(s.force[j]))
+        if parent > 0:
+            pass_to_parent(row, k, parent, H, rot, p, load3(row, k, H), load3(row, k, H + 3))
+            pass_to_parent(row, k, parent, W, rot, p, load3(row, k, W), load3(row, k, W + 3))
+            if forced:
+                pass_to_parent(row, k, parent, A, rot, p, load3(row, k, A), load3(row, k, A + 3))
+    add_potentials(m, w, q, -1.0, s.q)
+    for j in range(s.q.shape[0]):
+        top = max(top, abs(s.q[j]))
+    s.size[0] = top
+
+
+@kernel
+def place(f, s):
+    """World axes and positions of all frames, positions counted from the first frame: no digits are lost far from the origin."""
+    row = s.row
+    store3(row, 0, WORLD_P, sub(ZERO3, load3(row, 1, P)))
+    for k in range(1, f.parent.shape[0]):
+        parent = f.parent[k]
+        Q = load9(row, parent, WORLD_R)
+        store9(row, k, WORLD_R, matmul(Q, load9(row, k, R)))
+        store3(row, k, WORLD_P, add(load3(row, parent, WORLD_P), matvec(Q, load3(row, k, P))))
+
+
+@inlined
+def store_twist(array, j, column, Q, p, a, l):
+    """A twist of a frame at (Q, p), in world axes about the origin."""
+    turned = matvec(Q, a)
+    store3(array, j, column, turned)
+    store3(array, j, column + 3, add(matvec(Q, l), cross(p, turned)))
+
+
+@inlined
+def store_wrench(array, j, column, Q, p, a, l):
+    """A wrench of a frame at (Q, p), in world axes about the origin."""
+    force = matvec(Q, l)
+    store3(array, j, column, add(matvec(Q, a), cross(p, force)))
+    store3(array, j, column + 3, force)
+
+
+@kernel
+def curvatures(m, f, s, w, q):
+    """s.qq, s.qv, s.vv, s.force_q where `gradients` was evaluated last, in O(n^2): a few products of six-vectors per pair."""
+    row, comp, pair = s.row, s.composite, s.pair
+    count = f.parent.shape[0]
+    place(f, s)
+    for k in range(count):
+        for c in range(MASS, INERTIA + 6):
+            comp[k, c] = f.body[k, c]
+    for k in range(count - 1, 0, -1):
+        if f.parent[k] > 0:
+            add_composite(comp, k, f.parent[k], load9(row, k, R), load3(row, k, P))
+    nv = s.q.shape[0]
+    for i in range(nv):
+        for j in range(nv):
+            s.qq[i, j], s.qv[i, j], s.vv[i, j] = 0.0, 0.0, 0.0
+        s.qq[i, i] = -m.stiffness[i]
+    for k in range(1, count):
+        if f.motion[k] == STILL:
+            continue
+        l = f.coordinate[k]
+        Q, p = load9(row, k, WORLD_R), load3(row, k, WORLD_P)
+        xa, xl = unit_twist(f.motion[k], f.pitch[k])
+        ra, rl = load3(s.rate, l, 0), load3(s.rate, l, 3)
+        ha, hl = load3(row, k, H), load3(row, k, H + 3)
+        ua, ul = body_momentum(comp, k, xa, xl)
+        wa, wl = body_momentum(comp, k, ra, rl)
+        wa, wl = add(wa, add(cross(xa, ha), cross(xl, hl))), add(wl, cross(xa, hl))
+        moved = axpy(comp[k, MASS], xl, cross(xa, load3(comp, k, MOMENT)))  # mass times what the centre of mass moves
+        store_twist(pair, l, PSI, Q, p, xa, xl)
+        store_twist(pair, l, RATE, Q, p, ra, rl)
+        store_wrench(pair, l, MU, Q, p, ua, ul)
+        store_wrench(pair, l, TURN, Q, p, wa, wl)
+        fall = matvec(Q, cross(moved, load3(row, k, DOWN)))
+        store3(pair, l, FALL, fall)
+        ua, ul = load3(pair, l, MU), load3(pair, l, MU + 3)
+        wa, wl = load3(pair, l, TURN), load3(pair, l, TURN + 3)
+        for d in range(f.depth[k]):
+            above = f.above[k, d]
+            inertia, turn = dot6(pair, above, PSI, ua, ul), dot6(pair, above, PSI, wa, wl)
+            bent = dot6(pair, above, RATE, wa, wl) + dot(load3(pair, above, PSI), fall)
+            s.vv[above, l] = inertia
+            s.vv[l, above] = inertia
+            s.qv[above, l] = dot6(pair, above, RATE, ua, ul)
+            s.qv[l, above] = turn
+            s.qq[above, l] += bent
+            if above != l:
+                s.qq[l, above] += bent
+    if m.wrench_on.shape[0] > 0:
+        force_curvatures(m, f, s)
+    if m.pair_on.shape[0] > 0:
+        pair_curvatures(m, f, s, w)
+    potential_curvatures(m, w, q, s.qq)
+
+
+@kernel
+def force_curvatures(m, f, s):
+    """s.force_q: forces fixed in the world are carried along, forces fixed in the body turn with it."""
+    row, pair = s.row, s.pair
+    nv = s.q.shape[0]
+    for i in range(nv):
+        for j in range(nv):
+            s.force_q[i, j] = 0.0
+    for e in range(m.wrench_on.shape[0]):
+        k = f.of_body[m.wrench_on[e, 0]]
+        Q = load9(row, k, WORLD_R)
+        x = add(load3(row, k, WORLD_P), matvec(Q, load3(m.wrench, e, W_POINT)))
+        force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
+        in_world = m.wrench_on[e, 1] == WORLD_FIXED
+        if not in_world:
+            force, moment = matvec(Q, force), matvec(Q, moment)
+        for a in range(f.depth[k]):
+            i = f.above[k, a]
+            oi = load3(pair, i, PSI)
+            xi = add(load3(pair, i, PSI + 3), cross(oi, x))  # how the point moves with coordinate i
+            for b in range(f.depth[k]):
+                j = f.above[k, b]
+                oj = load3(pair, j, PSI)
+                xj = add(load3(pair, j, PSI + 3), cross(oj, x))
+                if b >= a:  # j moves only what is beyond i
+                    s.force_q[i, j] += dot(cross(oi, xj), force)
+                    if not in_world:
+                        s.force_q[i, j] += dot(xi, cross(oj, force)) + dot(oi, cross(oj, moment))
+                elif in_world:  # j turns everything, the joint i too, against the force
+                    s.force_q[i, j] += dot(cross(oj, xi), force) + dot(cross(oj, oi), moment)
+
+
+@entry
+def evaluate(m, f, s, w, q, v):
+    """All derivatives at (q, v)."""
+    gradients(m, f, s, w, q, v)
+    curvatures(m, f, s, w, q)
+

@@ -1,0 +1,86 @@
+"""A mechanism as a tree of frames, each moved by at most one coordinate: g_k = C_k exp(xi_k q_k).   Johnson and Murphey 2009, (2)"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compiling.decorators import inlined
+from ...lie.algebra import add, axpy, load3, load9, matmul, matvec, store3, store9
+from ...lie.trig import sincos
+from ..tree.layout import PLACE_P, PLACE_R
+
+# how a frame moves: about or along an axis, or not at all
+TURN_X, TURN_Y, TURN_Z, SLIDE_X, SLIDE_Y, SLIDE_Z, SCREW_Z, STILL = range(8)
+
+
+class Frames(NamedTuple):
+    """A mechanism as a tree of frames; row 0 is the world, parents come before children."""
+
+    parent: NDArray[np.int64]  # (f+1,)
+    motion: NDArray[np.int64]  # (f+1,) TURN_X ... STILL
+    coordinate: NDArray[np.int64]  # (f+1,) which coordinate moves the frame, -1 for STILL
+    read: NDArray[np.int64]  # (f+1,) first row of the parent's derivatives
+    write: NDArray[np.int64]  # (f+1,) first row of this frame's derivatives
+    depth: NDArray[np.int64]  # (f+1,) number of coordinates above and in the frame: rows of derivatives it has
+    above: NDArray[np.int64]  # (f+1, deepest) these coordinates, from the root
+    body: NDArray[np.float64]  # (f+1, BODY_COLUMNS) of layout.py: C_k, mass, moment, inertia
+    massive: NDArray[np.int64]  # (f+1,) 1 if the frame carries a body
+    of_body: NDArray[np.int64]  # (n+1,) frame of the body in each row of the tree
+    pitch: NDArray[np.float64]  # (f+1,) metres per radian of SCREW_Z
+    gravity: NDArray[np.float64]  # (3,) world axes, m/s^2
+    stiffness: NDArray[np.float64]  # (nv,) joint springs
+    rest: NDArray[np.float64]  # (nv,)
+
+
+@inlined
+def turn(motion, c, s, one):
+    """Rotation about x, y or z with cosine c, sine s and `one` on the axis; its derivative is turn(motion, -s, c, 0)."""
+    if motion == TURN_X:
+        return one, 0.0, 0.0, 0.0, c, -s, 0.0, s, c
+    if motion == TURN_Y:
+        return c, 0.0, s, 0.0, one, 0.0, -s, 0.0, c
+    return c, -s, 0.0, s, c, 0.0, 0.0, 0.0, one
+
+
+@inlined
+def axis(motion, x):
+    """Translation by x along the axis of a sliding motion."""
+    if motion == SLIDE_X:
+        return x, 0.0, 0.0
+    if motion == SLIDE_Y:
+        return 0.0, x, 0.0
+    return 0.0, 0.0, x
+
+
+@inlined
+def unit_twist(motion, pitch):
+    """xi = g^-1 g' as (angular, linear)."""
+    if motion == TURN_X:
+        return (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if motion == TURN_Y:
+        return (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)
+    if motion in (TURN_Z, SCREW_Z):
+        return (0.0, 0.0, 1.0), (0.0, 0.0, pitch)
+    return (0.0, 0.0, 0.0), axis(motion, 1.0)
+
+
+@inlined
+def local_pose(f, k, x):
+    """g_k and g_k' at the coordinate x: (R, p, R', p')."""
+    R, p = load9(f.body, k, PLACE_R), load3(f.body, k, PLACE_P)
+    motion = f.motion[k]
+    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if motion == STILL:
+        return R, p, zero, (0.0, 0.0, 0.0)
+    if motion in (SLIDE_X, SLIDE_Y, SLIDE_Z):
+        return R, add(p, matvec(R, axis(motion, x))), zero, matvec(R, axis(motion, 1.0))
+    s, c = sincos(x)
+    along = matvec(R, (0.0, 0.0, f.pitch[k]))
+    return matmul(R, turn(motion, c, s, 1.0)), axpy(x, along, p), matmul(R, turn(motion, -s, c, 0.0)), along
+
+
+@inlined
+def store_pose(array, k, A, a):
+    store9(array, k, 0, A)
+    store3(array, k, 9, a)

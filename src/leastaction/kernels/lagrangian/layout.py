@@ -1,0 +1,54 @@
+"""Memory of kernels/lagrangian.py, and what stands where."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tree.layout import BODY_COLUMNS, Tree
+from .frames import Frames
+
+# columns of Lagrangian.row
+_i = np.int64
+R, P = _i(0), _i(9)  # pose in the parent
+V = _i(12)  # velocity, frame axes
+H = _i(18)  # momentum of everything beyond the frame
+W = _i(24)  # weight of everything beyond it
+A = _i(30)  # applied wrenches beyond it
+DOWN = _i(36)  # gravity, frame axes
+WORLD_R, WORLD_P = _i(39), _i(48)  # pose in world axes about the first frame
+ROW = _i(51)
+
+# columns of Lagrangian.pair, world axes
+PSI, RATE, MU, TURN, FALL = _i(0), _i(6), _i(12), _i(18), _i(24)  # Psi, Psi', u, w, turning of the weight (moment only)
+PAIR = _i(27)
+
+
+class Lagrangian(NamedTuple):
+    """Memory of the evaluation, and its results at one configuration and velocity."""
+
+    row: NDArray[np.float64]  # (f+1, ROW)
+    composite: NDArray[np.float64]  # (f+1, BODY_COLUMNS) mass, moment and inertia of everything beyond a frame
+    rate: NDArray[np.float64]  # (nv, 6) Psi' in the axes of its frame
+    pair: NDArray[np.float64]  # (nv, PAIR)
+    q: NDArray[np.float64]  # (nv,) dL/dq
+    v: NDArray[np.float64]  # (nv,) dL/dqd: the momentum
+    force: NDArray[np.float64]  # (nv,) joint forces of applied wrenches
+    qq: NDArray[np.float64]  # (nv, nv) d2L/dq dq
+    qv: NDArray[np.float64]  # (nv, nv) d2L/dq_i dqd_j
+    vv: NDArray[np.float64]  # (nv, nv) d2L/dqd dqd: the mass matrix
+    force_q: NDArray[np.float64]  # (nv, nv) d force_i / dq_j
+    size: NDArray[np.float64]  # (1,) largest joint force, cancellation not counted
+    moves: NDArray[np.float64]  # (nv, 3) scratch: what the coordinates move
+
+
+def make_lagrangian(tree: Tree, frames: Frames) -> Lagrangian:
+    count, nv = len(frames.parent), len(tree.stiffness)
+    s = Lagrangian(
+        row=np.zeros((count, ROW)), composite=np.zeros((count, BODY_COLUMNS)), rate=np.zeros((nv, 6)), pair=np.zeros((nv, PAIR)),
+        q=np.zeros(nv), v=np.zeros(nv), force=np.zeros(nv), qq=np.zeros((nv, nv)), qv=np.zeros((nv, nv)), vv=np.zeros((nv, nv)),
+        force_q=np.zeros((nv, nv)), size=np.zeros(1), moves=np.zeros((nv, 3)),
+    )  # fmt: skip
+    s.row[0, [WORLD_R, WORLD_R + 4, WORLD_R + 8]] = 1.0
+    s.row[0, DOWN : DOWN + 3] = frames.gravity
+    return s

@@ -1,0 +1,320 @@
+"""Joints that are only a pose X(q) in maximal coordinates: constraints, coordinates and their derivatives.
+
+The bodies obey the joint if the pose Y of the child against the joint's place on the parent is X(q) for some q.  What separates the two
+is E = X(q)^-1 Y, and e(q) in R^6 its Cayley vector and translation.  At the start of every step an orthonormal basis of twists is laid,
+Flow.basis: nv rows W along the columns S of the joint, 6 - nv rows N orthogonal to them.  Then
+
+    W e(q) = 0     finds the coordinates q of a pose: a Newton iteration of at most six unknowns
+    N e(q) = 0     are the joint's constraints
+
+At the start of a step e = 0 and N is all the joint forbids there, so impulses act along N.  Coordinates are no unknowns of the step: what
+eliminates its unknowns sees 6 - nv rows, as of any other joint.
+"""
+
+import math
+
+from ...compiling.decorators import apart, inlined, kernel
+from ...joints.charts import change_chart
+from ...joints.generated import place
+from ...lie.algebra import add, axpy, cross, dot, load3, matvec, scale, sub, tmatvec
+from ..solving.dense import lu_factor, lu_solve
+from ..tree.layout import CHARTED, KIND, NV, QI, VI
+from .layout import B_P, FIRST_ROW, FIRST_SLOT
+from .rows import joint_frame, put, relative, tmatmul
+
+MOST_ITERATIONS = 20
+CLOSE = 1e-10  # a Newton correction of coordinates below this is the last: the next would be its square
+LONGEST = 0.5  # change of a coordinate that is looked for from far away, rad or m
+SETTLED = 1e-6  # corrections below this that shrink no more are rounding
+
+
+# --------------------------------------------------------------------------------------------------- twists
+
+
+@inlined
+def project_out(Q, rows, x, r):
+    """x[r] without its parts along the first `rows` rows of Q, twice to be orthogonal to rounding; returns its squared length."""
+    for _ in range(2):
+        for a in range(rows):
+            along = 0.0
+            for c in range(6):
+                along += Q[a, c] * x[r, c]
+            for c in range(6):
+                x[r, c] -= along * Q[a, c]
+    size = 0.0
+    for c in range(6):
+        size += x[r, c] * x[r, c]
+    return size
+
+
+@inlined
+def normalise(x, r, size):
+    for c in range(6):
+        x[r, c] /= math.sqrt(size)
+
+
+@kernel
+def orthonormal_columns(S, v, nv, Q):
+    """Q[:nv] = orthonormal basis of the rows S[v : v + nv] (Gram-Schmidt)."""
+    for r in range(nv):
+        for c in range(6):
+            Q[r, c] = S[v + r, c]
+        normalise(Q, r, project_out(Q, r, Q, r))
+
+
+@kernel
+def lay_basis(S, v, nv, Q):
+    """Q = W and N: an orthonormal basis of R^6 that begins with the joint's columns.
+
+    N continues what is there, so that multipliers change as little as the joint does; where that is of no use unit vectors take its place.
+    """
+    orthonormal_columns(S, v, nv, Q)
+    for r in range(nv, 6):
+        size = project_out(Q, r, Q, r)
+        if not size > 0.1:
+            best, which = 0.0, 0
+            for c in range(6):  # the unit vector with the largest part orthogonal to all rows before
+                left = 1.0
+                for a in range(r):
+                    left -= Q[a, c] * Q[a, c]
+                if left > best:
+                    best, which = left, c
+            for c in range(6):
+                Q[r, c] = 1.0 if c == which else 0.0
+            size = project_out(Q, r, Q, r)
+        normalise(Q, r, size)
+
+
+@apart
+def dual_columns(S, v, nv, Q, dual):
+    """dual[v:] = the smallest wrenches Z with Z S' = 1 for the rows S[v : v + nv]; Q is scratch.
+
+    With S = L Q, L lower triangular, Z = L^-T Q.
+    """
+    orthonormal_columns(S, v, nv, Q)
+    for r in range(nv - 1, -1, -1):
+        for c in range(6):
+            dual[v + r, c] = Q[r, c]
+        for later in range(r + 1, nv):
+            factor = along_row(S, v + later, Q, r)
+            for c in range(6):
+                dual[v + r, c] -= factor * dual[v + later, c]
+        length = along_row(S, v + r, Q, r)
+        for c in range(6):
+            dual[v + r, c] /= length
+
+
+@inlined
+def along_row(a, r, b, k):
+    total = 0.0
+    for c in range(6):
+        total += a[r, c] * b[k, c]
+    return total
+
+
+# ---------------------------------------------------------------------------------- the error and its derivatives
+
+
+@inlined
+def error_of_pose(m, s, i, q, Y, t):
+    """(c, E, p): Cayley vector, rotation and translation of X(q)^-1 Y.  Writes Flow.S."""
+    R, x = place(m.link[i, KIND], m.param, i, q, m.link[i, QI], s.zero, m.link[i, VI], 0.0, s.S)
+    E = tmatmul(R, Y)
+    n = 2.0 / (1.0 + E[0] + E[4] + E[8])
+    return (n * (E[7] - E[5]), n * (E[2] - E[6]), n * (E[3] - E[1])), E, tmatvec(R, sub(t, x))
+
+
+@inlined
+def felt_by_pose(c, E, a, l):
+    """Row y = (a, l) of R^6 -> y de/d eta, eta the twist of the child against the parent, axes of the joint on the child."""
+    return axpy(0.25 * dot(c, a), c, axpy(-0.5, cross(c, a), a)), tmatvec(E, l)
+
+
+@inlined
+def felt_by_coordinate(s, j, c, p, a, l):
+    """y de/dq_j, q_j the coordinate with the column S[j]."""
+    turn = add(axpy(0.25 * dot(c, a), c, axpy(0.5, cross(c, a), a)), cross(p, l))
+    return -(dot(turn, load3(s.S, j, 0)) + dot(l, load3(s.S, j, 3)))
+
+
+@inlined
+def basis_row(s, i, r):
+    Q = s.basis[i]
+    return load3(Q, r, 0), load3(Q, r, 3)
+
+
+@kernel
+def factor_coordinates(m, s, i, c, p):
+    """Flow.small = LU factors of A = W de/dq."""
+    v, nv = m.link[i, VI], m.link[i, NV]
+    for r in range(nv):
+        a, l = basis_row(s, i, r)
+        for j in range(nv):
+            s.small[r, j] = felt_by_coordinate(s, v + j, c, p, a, l)
+    lu_factor(s.small, s.small_swap, nv)
+
+
+@inlined
+def correction(s, i, nv, c, p):
+    """Flow.small_row = A^-1 W e."""
+    for r in range(nv):
+        a, l = basis_row(s, i, r)
+        s.small_row[r] = dot(a, c) + dot(l, p)
+    lu_solve(s.small, s.small_swap, nv, s.small_row)
+
+
+@kernel
+def find_coordinates(m, b, s, poses, apart, i, out):
+    """out[k:] = coordinates of joint i at the given poses, W e = 0, found from those at the start of the step; NaN where there are none."""
+    k, nv = m.link[i, QI], m.link[i, NV]
+    Y, t = joint_frame(b, poses, apart, i - 1)
+    for j in range(nv + m.link[i, CHARTED]):
+        out[k + j] = s.q[k + j]
+    last = math.inf
+    for _ in range(MOST_ITERATIONS):
+        c, _, p = error_of_pose(m, s, i, out, Y, t)
+        factor_coordinates(m, s, i, c, p)
+        correction(s, i, nv, c, p)
+        size = 0.0
+        for j in range(nv):
+            out[k + j] -= s.small_row[j]
+            size = max(size, abs(s.small_row[j]))
+        if size < CLOSE or (size < SETTLED and size > 0.5 * last):
+            return
+        last = size
+    out[k] = math.nan
+
+
+@kernel
+def approach_coordinates(m, b, s, i):
+    """The joint's part of Flow.q <- coordinates of the pose at the node, from wherever they are: Gauss-Newton in short steps."""
+    k, v, nv = m.link[i, QI], m.link[i, VI], m.link[i, NV]
+    Y, t = joint_frame(b, s.node, s.apart, i - 1)
+    for _ in range(5 * MOST_ITERATIONS):
+        c, _, p = error_of_pose(m, s, i, s.q, Y, t)
+        lay_basis(s.S, v, nv, s.basis[i])
+        factor_coordinates(m, s, i, c, p)
+        correction(s, i, nv, c, p)
+        size = 0.0
+        for j in range(nv):
+            size = max(size, abs(s.small_row[j]))
+        for j in range(nv):
+            s.q[k + j] -= s.small_row[j] * min(1.0, LONGEST / size) if size > 0.0 else 0.0
+        if size < CLOSE:
+            return
+
+
+@kernel
+def invert_coordinates(m, b, s, poses, apart, i, q):
+    """Flow.inverse = A^-1 at q; returns the error (c, E, p)."""
+    nv = m.link[i, NV]
+    Y, t = joint_frame(b, poses, apart, i - 1)
+    c, E, p = error_of_pose(m, s, i, q, Y, t)
+    factor_coordinates(m, s, i, c, p)
+    for j in range(nv):
+        for r in range(nv):
+            s.small_row[r] = 1.0 if r == j else 0.0
+        lu_solve(s.small, s.small_swap, nv, s.small_row)
+        for r in range(nv):
+            s.inverse[r, j] = s.small_row[r]
+    return c, E, p
+
+
+@apart
+def coordinate_slopes(m, b, s, i):
+    """Flow.dual of joint i = dq/d eta at the end of the step: -A^-1 W de/d eta."""
+    v, nv = m.link[i, VI], m.link[i, NV]
+    c, E, _ = invert_coordinates(m, b, s, s.end, s.apart_end, i, s.q_end)
+    for j in range(nv):
+        a, l = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        for r in range(nv):
+            wa, wl = basis_row(s, i, r)
+            a, l = axpy(-s.inverse[j, r], wa, a), axpy(-s.inverse[j, r], wl, l)
+        a, l = felt_by_pose(c, E, a, l)
+        for e in range(3):
+            s.dual[v + j, e], s.dual[v + j, 3 + e] = a[e], l[e]
+
+
+# ----------------------------------------------------------------------------------------------- constraints
+
+
+@inlined
+def put_row(b, poses, apart, con, k, a, l, G):
+    """Row y of the relative twist as rows of the two bodies."""
+    slot = b.con[con, FIRST_SLOT]
+    R, point = relative(b, poses, apart, con)
+    force = matvec(R, l)
+    put(G, slot, k, scale(-1.0, add(matvec(R, a), cross(point, force))), scale(-1.0, force))
+    put(G, slot + 1, k, add(a, cross(load3(b.place, con, B_P), l)), l)
+
+
+@kernel
+def pose_values(m, b, s, con, out, at):
+    """out[at:] = N e at the end of the step.  Writes the joint's part of Flow.q_end."""
+    i = con + 1
+    nv = m.link[i, NV]
+    find_coordinates(m, b, s, s.end, s.apart_end, i, s.q_end)
+    Y, t = joint_frame(b, s.end, s.apart_end, con)
+    c, _, p = error_of_pose(m, s, i, s.q_end, Y, t)
+    for r in range(nv, 6):
+        a, l = basis_row(s, i, r)
+        out[at + r - nv] = dot(a, c) + dot(l, p)
+
+
+@kernel
+def pose_gradient(m, b, s, con, G):
+    """Derivatives of N e at the end of the step: y de/d eta with y = N - (N de/dq) A^-1 W, which no coordinate changes."""
+    i = con + 1
+    v, nv = m.link[i, VI], m.link[i, NV]
+    c, E, p = invert_coordinates(m, b, s, s.end, s.apart_end, i, s.q_end)
+    for k in range(nv, 6):
+        a, l = basis_row(s, i, k)
+        for j in range(nv):
+            na, nl = basis_row(s, i, k)
+            along = felt_by_coordinate(s, v + j, c, p, na, nl)
+            for r in range(nv):
+                wa, wl = basis_row(s, i, r)
+                a, l = axpy(-along * s.inverse[j, r], wa, a), axpy(-along * s.inverse[j, r], wl, l)
+        a, l = felt_by_pose(c, E, a, l)
+        put_row(b, s.end, s.apart_end, con, k - nv, a, l, G)
+
+
+@kernel
+def pose_force(m, b, s, con, G):
+    """Lay the basis of the step; impulses act along N."""
+    i = con + 1
+    v, nv = m.link[i, VI], m.link[i, NV]
+    place(m.link[i, KIND], m.param, i, s.q, m.link[i, QI], s.zero, v, 0.0, s.S)
+    lay_basis(s.S, v, nv, s.basis[i])
+    for k in range(nv, 6):
+        a, l = basis_row(s, i, k)
+        put_row(b, s.node, s.apart, con, k - nv, a, l, G)
+
+
+@apart
+def all_pose_values(m, b, s, out, first):
+    for e in range(b.symbolic.shape[0]):
+        pose_values(m, b, s, b.symbolic[e], out, first + b.con[b.symbolic[e], FIRST_ROW])
+
+
+@apart
+def all_pose_gradients(m, b, s, G):
+    for e in range(b.symbolic.shape[0]):
+        pose_gradient(m, b, s, b.symbolic[e], G)
+
+
+@apart
+def all_pose_forces(m, b, s, G):
+    for e in range(b.symbolic.shape[0]):
+        pose_force(m, b, s, b.symbolic[e], G)
+
+
+@apart
+def change_charts(m, s):
+    """Joints whose coordinates have become nearly singular go on in their second chart.
+
+    Only Flow.q knows of it: bases, momenta and the unknowns of the step do not.
+    """
+    for i in range(1, m.link.shape[0]):
+        if m.link[i, CHARTED]:
+            change_chart(m.link[i, KIND], m.param, i, s.q, m.link[i, QI], m.link[i, NV], s.dq, s.load, m.link[i, VI], s.charts, s.chart)

@@ -1,0 +1,271 @@
+"""Explicit time steps: semi-implicit Euler, and Runge-Kutta on coordinates or on the group (Munthe-Kaas).
+
+The Runge-Kutta methods here need only the last stage and the running sum:
+    Y_s = y + a_s h F(Y_{s-1}) at the time t + a_s h,    y <- y + h sum_s b_s F(Y_s)
+On coordinates, quaternions are differentiated like any other number and normalised.  On the group (Munthe-Kaas 1998), a
+ball or free joint is q exp(x), and x moves by
+    dx/dt = dexp^-1_{-x} V = V + [x, V]/2 + [x, [x, V]]/12 + O(x^4)
+for a body velocity V; what is left out is of the order h^5 in a step.  Other joints have plain coordinates: no difference.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compiling.decorators import entry, inlined, kernel
+from ...joints import dispatch
+from ...joints.dispatch import FREE, SPHERICAL
+from ...lie.algebra import ZERO3, add, cross
+from ...lie.retraction_exp import displacement
+from ..constraints.ties import constrain_node
+from ..constraints.velocities import constrained_acceleration
+from ..tree.charts import switch_charts
+from ..tree.evaluate import acceleration, place
+from ..tree.layout import KIND, NV, QI, VI
+
+# methods
+SEMI_IMPLICIT_EULER, HEUN, RK4, RKMK4 = range(4)
+
+# status of a run
+FINISHED, NOT_FINITE = 0, 1
+
+# entries of the clock: time of the first node, steps made since
+START, COUNT = 0, 1
+
+BLOWN_UP = 1e100  # beyond it even the energy would overflow
+
+
+class Stage(NamedTuple):
+    """Memory of one simulation beside Work."""
+
+    q: NDArray[np.float64]  # (nq,) coordinates of the node
+    v: NDArray[np.float64]  # (nv,) velocities of the node
+    new_q: NDArray[np.float64]  # (nq,) coordinates of a stage
+    new_v: NDArray[np.float64]  # (nv,) velocities of a stage
+    x: NDArray[np.float64]  # (nq,) increment from node to stage: coordinates, or canonical coordinates of the group (nv)
+    d: NDArray[np.float64]  # (nv,) the same as an increment of joints/dispatch.py
+    drift: NDArray[np.float64]  # (nq,) time derivative of x
+    a: NDArray[np.float64]  # (nv,) time derivative of v
+    drift_sum: NDArray[np.float64]  # (nq,) weighted sum over the stages
+    a_sum: NDArray[np.float64]  # (nv,)
+    bodies: NDArray[np.float64]  # (n+1, 6) scratch of the forward dynamics
+
+
+def make_stage(n: int, nq: int, nv: int) -> Stage:
+    return Stage(
+        q=np.zeros(nq), v=np.zeros(nv), new_q=np.zeros(nq), new_v=np.zeros(nv), x=np.zeros(nq), d=np.zeros(nv),
+        drift=np.zeros(nq), a=np.zeros(nv), drift_sum=np.zeros(nq), a_sum=np.zeros(nv), bodies=np.zeros((n + 1, 6)),
+    )  # fmt: skip
+
+
+@inlined
+def tableau(method, stage):
+    """(a, b) of a stage: how far it goes along the last one, and its weight."""
+    if method == HEUN:
+        return (0.0, 0.5) if stage == 0 else (1.0, 0.5)
+    if stage == 0:
+        return 0.0, 1.0 / 6.0
+    if stage == 3:
+        return 1.0, 1.0 / 6.0
+    return 0.5, 1.0 / 3.0
+
+
+@inlined
+def vector(a, k):
+    return a[k], a[k + 1], a[k + 2]
+
+
+@inlined
+def set_vector(a, k, x):
+    a[k], a[k + 1], a[k + 2] = x[0], x[1], x[2]
+
+
+@inlined
+def cayley_vector(w, u):
+    """2 tan(angle/2) n of a unit quaternion: the increment that joints/dispatch.py takes."""
+    f = 2.0 / w if w != 0.0 else 1e100  # half a turn
+    return f * u[0], f * u[1], f * u[2]
+
+
+@kernel
+def copy(source, target):
+    for j in range(target.shape[0]):
+        target[j] = source[j]
+
+
+@kernel
+def rotate_and_slide(m, x, d):
+    """d = the increment that turns by the rotation vectors in x and translates by x in the axes of the step's start."""
+    copy(x, d)
+    for i in range(1, m.link.shape[0]):
+        if m.link[i, KIND] == SPHERICAL or m.link[i, KIND] == FREE:
+            k = m.link[i, VI]
+            w, u, _ = displacement(vector(x, k), ZERO3)
+            set_vector(d, k, cayley_vector(w, u))
+
+
+@kernel
+def exponential(m, x, d):
+    """d = the increment exp(x) of every joint, a screw motion for free joints."""
+    copy(x, d)
+    for i in range(1, m.link.shape[0]):
+        k = m.link[i, VI]
+        if m.link[i, KIND] == SPHERICAL:
+            w, u, _ = displacement(vector(x, k), ZERO3)
+            set_vector(d, k, cayley_vector(w, u))
+        elif m.link[i, KIND] == FREE:
+            w, u, t = displacement(vector(x, k), vector(x, k + 3))
+            set_vector(d, k, cayley_vector(w, u))
+            set_vector(d, k + 3, t)
+
+
+@kernel
+def advance_on_group(m, q, d, out):
+    """out = q + d."""
+    copy(q, out)
+    for i in range(1, m.link.shape[0]):
+        dispatch.advance(m.link[i, KIND], out, m.link[i, QI], d, m.link[i, VI], m.link[i, NV])
+
+
+@kernel
+def coordinate_rates(m, q, v, out):
+    for i in range(1, m.link.shape[0]):
+        dispatch.rate(m.link[i, KIND], q, m.link[i, QI], v, m.link[i, VI], m.link[i, NV], out)
+
+
+@kernel
+def canonical_rates(m, x, v, out):
+    """out[:nv] = dexp^-1_{-x} v of every joint, to second order in x."""
+    for j in range(v.shape[0]):
+        out[j] = v[j]
+    for i in range(1, m.link.shape[0]):
+        k = m.link[i, VI]
+        if m.link[i, KIND] == SPHERICAL:
+            phi, omega = vector(x, k), vector(v, k)
+            y = cross(phi, omega)
+            z = cross(phi, y)
+            for j in range(3):
+                out[k + j] += 0.5 * y[j] + z[j] / 12.0
+        elif m.link[i, KIND] == FREE:
+            phi, rho, omega, vel = vector(x, k), vector(x, k + 3), vector(v, k), vector(v, k + 3)
+            y, yl = cross(phi, omega), add(cross(phi, vel), cross(rho, omega))
+            z, zl = cross(phi, y), add(cross(phi, yl), cross(rho, y))
+            for j in range(3):
+                out[k + j] += 0.5 * y[j] + z[j] / 12.0
+                out[k + 3 + j] += 0.5 * yl[j] + zl[j] / 12.0
+
+
+@kernel
+def move(m, s, method):
+    """new_q = q moved by the increment x."""
+    if method == RKMK4:
+        exponential(m, s.x, s.d)
+        advance_on_group(m, s.q, s.d, s.new_q)
+    else:
+        for j in range(s.q.shape[0]):
+            s.new_q[j] = s.q[j] + s.x[j]
+        for i in range(1, m.link.shape[0]):
+            dispatch.normalise(m.link[i, KIND], s.new_q, m.link[i, QI])
+
+
+@inlined
+def accelerate(m, w, con, s, t, q, v, tau):
+    """s.a = acceleration; `con` is None for a tree, and its `Ties` if there are constraints."""
+    if con is None:
+        acceleration(m, w, t, q, v, tau, s.bodies, s.a)
+    else:
+        constrained_acceleration(m, w, con, t, q, v, tau, s.bodies, s.a)
+
+
+@kernel
+def euler_step(m, w, con, s, t, h, tau):
+    """v + h a(q, v), then q with the new velocity.  Writes new_q, new_v; returns the number of force evaluations."""
+    accelerate(m, w, con, s, t, s.q, s.v, tau)
+    for j in range(s.v.shape[0]):
+        s.new_v[j] = s.v[j] + h * s.a[j]
+        s.x[j] = h * s.new_v[j]
+    rotate_and_slide(m, s.x, s.d)
+    advance_on_group(m, s.q, s.d, s.new_q)
+    return 1
+
+
+@kernel
+def runge_kutta_step(m, w, con, s, method, t, h, tau):
+    """Writes new_q, new_v; returns the number of force evaluations."""
+    nq, nv = s.q.shape[0], s.v.shape[0]
+    for j in range(nq):
+        s.drift_sum[j] = 0.0
+        s.drift[j] = 0.0
+    for j in range(nv):
+        s.a_sum[j] = 0.0
+        s.a[j] = 0.0
+    stages = 2 if method == HEUN else 4
+    for stage in range(stages):
+        along, weight = tableau(method, stage)
+        for j in range(nq):
+            s.x[j] = along * h * s.drift[j]
+        for j in range(nv):
+            s.new_v[j] = s.v[j] + along * h * s.a[j]
+        move(m, s, method)
+        accelerate(m, w, con, s, t + along * h, s.new_q, s.new_v, tau)
+        if method == RKMK4:
+            canonical_rates(m, s.x, s.new_v, s.drift)
+        else:
+            coordinate_rates(m, s.new_q, s.new_v, s.drift)
+        for j in range(nq):
+            s.drift_sum[j] += weight * s.drift[j]
+        for j in range(nv):
+            s.a_sum[j] += weight * s.a[j]
+    for j in range(nq):
+        s.x[j] = h * s.drift_sum[j]
+    for j in range(nv):
+        s.new_v[j] = s.v[j] + h * s.a_sum[j]
+    move(m, s, method)
+    return stages
+
+
+@kernel
+def is_sound(a):
+    """False if a number has blown up or is NaN."""
+    sound = True
+    for j in range(a.shape[0]):
+        sound &= abs(a[j]) < BLOWN_UP
+    return sound
+
+
+@kernel
+def constraint_error(m, w, con, t, q):
+    place(m, w, q, w.r)
+    return constrain_node(m, w, con, t)
+
+
+@entry
+def run(m, w, con, s, clock, method, h, steps, tau, stride, out_q, out_v, out_error, evaluations):
+    """Make `steps` steps of length h; returns (steps made, status).  A step that is not finite is not made.
+
+    tau          (1, nv) or (steps, nv) joint forces, constant over each step
+    out_*        every stride-th node is written here, with constraints also their largest error
+    evaluations  number of force evaluations of each step
+    """
+    for step in range(steps):
+        t = clock[START] + clock[COUNT] * h
+        row = step if tau.shape[0] > 1 else 0
+        if method == SEMI_IMPLICIT_EULER:
+            evaluations[step] = euler_step(m, w, con, s, t, h, tau[row])
+        else:
+            evaluations[step] = runge_kutta_step(m, w, con, s, method, t, h, tau[row])
+        if not (is_sound(s.new_q) and is_sound(s.new_v)):
+            return step, NOT_FINITE
+        copy(s.new_q, s.q)
+        copy(s.new_v, s.v)
+        if m.has_charts:
+            switch_charts(m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
+        clock[COUNT] += 1.0
+        if (step + 1) % stride == 0:
+            k = (step + 1) // stride - 1
+            copy(s.q, out_q[k])
+            copy(s.v, out_v[k])
+            if con is not None:
+                out_error[k] = constraint_error(m, w, con, t + h, s.q)
+    return steps, FINISHED

@@ -1,0 +1,54 @@
+"""Spatial algebra on rows: moving wrenches and twists between bodies, momentum of a body."""
+
+from ...compiling.decorators import inlined
+from ...lie.algebra import accumulate3, add, axpy, cross, dot, load3, load6, matvec, symvec, tmatvec
+from .layout import INERTIA, MASS, MOMENT
+
+
+@inlined
+def body_momentum(body, i, omega, vel):
+    """G V: momentum (angular, linear) of body i moving with the twist (omega, vel) of its origin."""
+    c = load3(body, i, MOMENT)
+    return add(symvec(load6(body, i, INERTIA), omega), cross(c, vel)), axpy(body[i, MASS], vel, cross(omega, c))
+
+
+@inlined
+def wrench_to_parent(R, p, moment, force):
+    """Ad_{X^-1}' of a wrench: from the body to its parent, X = (R, p)."""
+    f = matvec(R, force)
+    return add(matvec(R, moment), cross(p, f)), f
+
+
+@inlined
+def twist_to_child(R, p, omega, vel):
+    """Ad_{X^-1} of a twist: from the parent to the body, X = (R, p)."""
+    return tmatvec(R, omega), tmatvec(R, add(vel, cross(omega, p)))
+
+
+@inlined
+def pass_to_parent(row, i, parent, column, R, p, moment, force):
+    """Add the wrench of body i to its parent's."""
+    a, l = wrench_to_parent(R, p, moment, force)
+    accumulate3(row, parent, column, a)
+    accumulate3(row, parent, column + 3, l)
+
+
+@inlined
+def dot6(array, j, k, a, l):
+    """Six numbers array[j, k:] times a wrench or twist given as (angular, linear)."""
+    return dot(load3(array, j, k), a) + dot(load3(array, j, k + 3), l)
+
+
+@inlined
+def column_dot(S, j, a, l):
+    """Joint column j times a wrench or twist given as (angular, linear)."""
+    return dot6(S, j, 0, a, l)
+
+
+@inlined
+def add_column(S, j, s, a, l):
+    """(a, l) + s times joint column j."""
+    angular = a[0] + s * S[j, 0], a[1] + s * S[j, 1], a[2] + s * S[j, 2]
+    linear = l[0] + s * S[j, 3], l[1] + s * S[j, 4], l[2] + s * S[j, 5]
+    return angular, linear
+
