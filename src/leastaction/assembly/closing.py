@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..checks import listed
 from ..compiling.decorators import Direct
 from ..constraints.base import GEAR, ROWS, SKATE, Closure
+from ..coordinates import ties as tree
 from ..coordinates.network import Network, build
 from ..dynamics import Evaluation, Evaluator, momentum
 from ..errors import MechanismError, StateError
@@ -18,7 +19,6 @@ from ..kernels.maximal import evaluate as kernels
 from ..kernels.maximal import layout as M
 from ..kernels.tree.evaluate import KICKED_MOMENTUM, VELOCITY
 from ..model import Model
-from . import ties as tree
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coordinates import ties as tree
 from ..checks import listed
 from ..compiling.decorators import Direct
+from ..coordinates import ties as tree
 from ..errors import LeastActionError, SingularMassError, StateError
 from ..kernels.constraints import velocities as constrained
 from ..kernels.tree import evaluate

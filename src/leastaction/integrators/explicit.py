@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..coordinates import ties as tree
 from ..assembly.closing import tie
 from ..compiling.decorators import Direct
+from ..coordinates import ties as tree
 from ..dynamics import explain_singular
 from ..kernels.stepping import explicit as kernels
 from ..kernels.tree import evaluate

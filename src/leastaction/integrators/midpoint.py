@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..coordinates import ties as tree
 from ..assembly.closing import tie
 from ..checks import number, whole_number
 from ..compiling.decorators import Direct
+from ..coordinates import ties as tree
 from ..coordinates.frames import make_frames
 from ..dynamics import explain_singular
 from ..errors import StateError

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coordinates import ties as tree
 from ..assembly.closing import explain_dependent, tie
 from ..checks import listed, number, whole_number
 from ..compiling.decorators import Direct
+from ..coordinates import ties as tree
 from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels.stepping import composition
