@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import time_step
+from ..compiling.records import allocate
 from ..errors import StateError
 from ..joints import Free, Spherical
 from ..kernels.tree import discrete as kernels
+from ..kernels.tree.dense_jacobian import Columns
 from ..kernels.tree.evaluate import place_entry
-from ..kernels.tree.layout import DENSE, QUADRATURES, Middle, Work, make_comparison
+from ..kernels.tree.layout import QUADRATURES, Middle, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model
 from ..pose import rotation_of_quaternion
@@ -28,14 +30,10 @@ def residual(
 ) -> Array:  # fmt: skip
     """Momentum leaving q1 towards q2 minus momentum arriving at q1 from q0, (nv,), kg m/s or kg m^2/s.
 
-    tau acts on both steps.  method="svi" evaluates Johnson and Murphey's discretisation instead.
+    tau acts on both steps.  method="drnea" is the only one; that of Johnson and Murphey is leastaction.yardsticks.svi_residual.
     """
-    if method == "svi":
-        from ..yardsticks.scalable import svi_residual
-
-        return svi_residual(model, q0, q1, q2, time_step(dt), tau)
     if method != "drnea":
-        raise StateError(f"method = {method!r}; it is 'drnea' or 'svi'")
+        raise StateError(f"method = {method!r}; it is 'drnea'. Others to compare with are in leastaction.yardsticks")
     dt = time_step(dt)
     _, p1 = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t - dt)
     start, _ = momenta(model, q1, q2, dt, tau, retraction=retraction, quadrature=quadrature, t=t)
@@ -62,9 +60,9 @@ def momenta(
 def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retraction: str = "exp", quadrature: str = "trapezoid") -> Array:
     """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated."""
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
-    other = make_comparison(DENSE, len(model.bodies), model.nv, 2)
-    kernels.jacobian(model.tree, work, middle, other, dt, RETRACTIONS[retraction])
-    return other.J
+    columns = allocate(Columns, {"n": len(model.bodies), "nv": model.nv})
+    kernels.jacobian(model.tree, work, middle, columns, dt, RETRACTIONS[retraction])
+    return columns.J
 
 
 def newton_direction(

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coordinates.frames import make_frames
 from ..dynamics.discrete import increment
 from ..integrators import Midpoint, Variational
+from ..integrators.midpoint import midpoint_arrays
 from ..joints import Free, Spherical
-from ..kernels.lagrangian import layout as lagrangian_layout
 from ..kernels.maximal.evaluate import advance
-from ..kernels.stepping import midpoint as midpoint_run
+from ..kernels.solving.memory import make_memory
+from ..kernels.stepping import midpoint as midpoint_kernels
 from ..kernels.tree import discrete as discrete_kernels
 from ..kernels.tree import layout as L
 from ..kernels.tree import linearization as kernels
@@ -54,12 +54,11 @@ class StepDerivatives:
 
 def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array, dt: float, tau: Array, t: float) -> StepDerivatives:
     """Of `Midpoint`: d = q1 - q0."""
-    frames = make_frames(model)
-    lag, newton = lagrangian_layout.make_lagrangian(model.tree, frames), midpoint_run.make_newton(model.nv)
-    work = model.make_work()
+    work, a = model.make_work(), integrator.alpha
     work.q[:], work.d[:] = q0, d
-    a = integrator.alpha
-    midpoint_run.step_derivatives(model.tree, frames, lag, work, newton, a, dt, t, np.zeros((model.nv, model.nv)))
+    arrays = midpoint_arrays(model, work, None, make_memory(t), integrator.numbers(dt))
+    midpoint_kernels.step_derivatives(arrays, t, np.zeros((model.nv, model.nv)))
+    lag, newton = arrays.s, arrays.n
     f = newton.force + tau
     f_q, f_v = lag.force_q, -np.diag(model.tree.damping)
     if len(model.tree.custom):

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...joints.charts import SCRATCH, SCRATCH_ROWS
-from ..tree import layout
 
 _i = np.int64
 
@@ -51,11 +50,6 @@ POSE_COLUMNS = 16
 # columns of Flow.disp: displacement over the step in the axes of its start
 D_W, D_U, D_R, D_MOVE = _i(0), _i(1), _i(4), _i(13)  # quaternion, rotation; translation in world axes
 DISP_COLUMNS = 16
-
-# what a simulation in maximal coordinates remembers between calls of the time loop, after the numbers of kernels/layout.py: how much the
-# first correction by a new factorisation shrank the residual; rate of the later ones over the size of the first; size of the first
-RATE_EXACT, CURVATURE, FIRST_CORRECTION = range(layout.MEMORY, layout.MEMORY + 3)
-MEMORY = layout.MEMORY + 3
 
 
 class Net(NamedTuple):

@@ -14,24 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import floats
 from ...joints import dispatch
 from ...joints.dispatch import FREE, SPHERICAL
 from ...lie.algebra import ZERO3, add, cross
 from ...lie.retraction_exp import displacement
-from ..constraints.ties import constrain_node
+from ..constraints.ties import Ties, constrain_node
 from ..constraints.velocities import constrained_acceleration
+from ..solving.memory import TIME
 from ..tree.charts import switch_charts
 from ..tree.evaluate import acceleration, place
-from ..tree.layout import KIND, NV, QI, VI
+from ..tree.layout import KIND, NV, QI, VI, Tree, Work
+from .loop import FINISHED, NOT_FINITE, Method, make_steps, tick
+from .record import write_node
 
 # methods
 SEMI_IMPLICIT_EULER, HEUN, RK4, RKMK4 = range(4)
-
-# status of a run
-FINISHED, NOT_FINITE = 0, 1
-
-# entries of the clock: time of the first node, steps made since
-START, COUNT = 0, 1
 
 BLOWN_UP = 1e100  # beyond it even the energy would overflow
 
@@ -39,24 +37,29 @@ BLOWN_UP = 1e100  # beyond it even the energy would overflow
 class Stage(NamedTuple):
     """Memory of one simulation beside Work."""
 
-    q: NDArray[np.float64]  # (nq,) coordinates of the node
-    v: NDArray[np.float64]  # (nv,) velocities of the node
-    new_q: NDArray[np.float64]  # (nq,) coordinates of a stage
-    new_v: NDArray[np.float64]  # (nv,) velocities of a stage
-    x: NDArray[np.float64]  # (nq,) increment from node to stage: coordinates, or canonical coordinates of the group (nv)
-    d: NDArray[np.float64]  # (nv,) the same as an increment of joints/dispatch.py
-    drift: NDArray[np.float64]  # (nq,) time derivative of x
-    a: NDArray[np.float64]  # (nv,) time derivative of v
-    drift_sum: NDArray[np.float64]  # (nq,) weighted sum over the stages
-    a_sum: NDArray[np.float64]  # (nv,)
-    bodies: NDArray[np.float64]  # (n+1, 6) scratch of the forward dynamics
+    q: floats("nq")  # coordinates of the node
+    v: floats("nv")  # velocities of the node
+    new_q: floats("nq")  # coordinates of a stage
+    new_v: floats("nv")  # velocities of a stage
+    x: floats("nq")  # increment from node to stage: coordinates, or canonical coordinates of the group (nv)
+    d: floats("nv")  # the same as an increment of joints/dispatch.py
+    drift: floats("nq")  # time derivative of x
+    a: floats("nv")  # time derivative of v
+    drift_sum: floats("nq")  # weighted sum over the stages
+    a_sum: floats("nv")
+    bodies: floats("n+1", 6)  # scratch of the forward dynamics
 
 
-def make_stage(n: int, nq: int, nv: int) -> Stage:
-    return Stage(
-        q=np.zeros(nq), v=np.zeros(nv), new_q=np.zeros(nq), new_v=np.zeros(nv), x=np.zeros(nq), d=np.zeros(nv),
-        drift=np.zeros(nq), a=np.zeros(nv), drift_sum=np.zeros(nq), a_sum=np.zeros(nv), bodies=np.zeros((n + 1, 6)),
-    )  # fmt: skip
+class Arrays(NamedTuple):
+    """Memory of a simulation."""
+
+    m: Tree
+    w: Work
+    con: Ties | None
+    stage: Stage
+    memory: NDArray[np.float64]
+    method: int
+    h: float
 
 
 @inlined
@@ -234,38 +237,49 @@ def is_sound(a):
     return sound
 
 
-@kernel
-def constraint_error(m, w, con, t, q):
-    place(m, w, q, w.r)
-    return constrain_node(m, w, con, t)
+@inlined
+def begin(s):
+    """Nothing to set up: every force is taken at a known state."""
+
+
+@inlined
+def step(s, tau, row):
+    """A step that is not finite is not made."""
+    return explicit_step(s.m, s.w, s.con, s.stage, s.memory, s.method, s.h, tau[row])
+
+
+@inlined
+def explicit_step(m, w, con, s, memory, method, h, tau):
+    if method == SEMI_IMPLICIT_EULER:
+        evaluations = euler_step(m, w, con, s, memory[TIME], h, tau)
+    else:
+        evaluations = runge_kutta_step(m, w, con, s, method, memory[TIME], h, tau)
+    if not (is_sound(s.new_q) and is_sound(s.new_v)):
+        return evaluations, NOT_FINITE
+    copy(s.new_q, s.q)
+    copy(s.new_v, s.v)
+    if m.has_charts:
+        switch_charts(m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
+    tick(memory, h)
+    return evaluations, FINISHED
+
+
+@inlined
+def write(s, record):
+    write_step(s.m, s.w, s.con, s.stage, s.memory, record)
+
+
+@inlined
+def write_step(m, w, con, s, memory, record):
+    k = write_node(record, memory[TIME], s.q, s.v, 0.0)
+    if con is not None:
+        place(m, w, s.q, w.r)
+        record.error[k] = constrain_node(m, w, con, memory[TIME])
+
+
+METHOD = Method(begin, step, write)
 
 
 @entry
-def run(m, w, con, s, clock, method, h, steps, tau, stride, out_q, out_v, out_error, evaluations):
-    """Make `steps` steps of length h; returns (steps made, status).  A step that is not finite is not made.
-
-    tau          (1, nv) or (steps, nv) joint forces, constant over each step
-    out_*        every stride-th node is written here, with constraints also their largest error
-    evaluations  number of force evaluations of each step
-    """
-    for step in range(steps):
-        t = clock[START] + clock[COUNT] * h
-        row = step if tau.shape[0] > 1 else 0
-        if method == SEMI_IMPLICIT_EULER:
-            evaluations[step] = euler_step(m, w, con, s, t, h, tau[row])
-        else:
-            evaluations[step] = runge_kutta_step(m, w, con, s, method, t, h, tau[row])
-        if not (is_sound(s.new_q) and is_sound(s.new_v)):
-            return step, NOT_FINITE
-        copy(s.new_q, s.q)
-        copy(s.new_v, s.v)
-        if m.has_charts:
-            switch_charts(m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
-        clock[COUNT] += 1.0
-        if (step + 1) % stride == 0:
-            k = (step + 1) // stride - 1
-            copy(s.q, out_q[k])
-            copy(s.v, out_v[k])
-            if con is not None:
-                out_error[k] = constraint_error(m, w, con, t + h, s.q)
-    return steps, FINISHED
+def run(a, record, tau, steps, end):
+    return make_steps(METHOD, a, a.memory, record, tau, steps, end)

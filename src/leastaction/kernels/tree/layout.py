@@ -64,18 +64,7 @@ LINEAR_COLUMNS = _i(24)
 AA, AL, LA, LL = _i(0), _i(9), _i(18), _i(27)  # 3x3 blocks of Work.art
 
 
-# what a simulation remembers between calls of the time loop
-STARTED, HISTORY, TIME, SCALE, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, AGE = range(9)
-MEMORY = 9
-ALWAYS_NEW = 1e300  # as memory[RATE]: the factorisation at hand is of no use
-
-# guesses of the increment: zero, the last one (explicit Euler), semi-implicit Euler, polynomial extrapolation
-IG1, IG2, IG3, EXTRAPOLATE = range(4)
-
 QUADRATURES = ("trapezoid", "midpoint")
-
-# solvers of kernels/comparison.py
-NEWTON, RIQN, BROYDEN, DENSE = range(4)
 
 
 class Tree(NamedTuple):
@@ -198,23 +187,3 @@ def make_middle(n: int, nq: int, nv: int, gravity: NDArray[np.float64], rows: in
     middle.row[0, GRAVITY : GRAVITY + 3] = gravity
     middle.world[0, [0, 4, 8]] = 1.0
     return middle
-
-
-class Comparison(NamedTuple):
-    """Memory of the solvers that the O(n) Newton is compared with (kernels/comparison.py)."""
-
-    solver: int  # NEWTON, RIQN, BROYDEN or DENSE
-    J: NDArray[np.float64]  # (nv, nv) dense Jacobian
-    pivot: NDArray[np.int64]  # (nv,)
-    steps: NDArray[np.float64]  # (max_evaluations + 1, nv) corrections of Broyden's method
-    scratch: NDArray[np.float64]  # (n+1, 12) variations
-    forces: NDArray[np.float64]  # (n+1, 12) their wrenches
-
-
-def make_comparison(solver: int, n: int, nv: int, max_evaluations: int) -> Comparison:
-    dense = nv if solver == DENSE else 0
-    rows = max_evaluations + 1 if solver == BROYDEN else 0
-    return Comparison(
-        solver=solver, J=np.zeros((dense, dense)), pivot=np.zeros(dense, dtype=np.int64), steps=np.zeros((rows, nv)),
-        scratch=np.zeros((n + 1, 12)), forces=np.zeros((n + 1, 12)),
-    )  # fmt: skip
