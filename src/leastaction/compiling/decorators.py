@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from numba import config, njit, typeof
+from numba import config, njit
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -27,6 +27,9 @@ from numba.core.compiler import Compiler
 from numba.core.event import Listener, register
 
 from ..progress import announce_compilation
+from .gate import Direct, Entry
+
+__all__ = ["Direct", "Entry", "apart", "entry", "inlined", "kernel", "source_hash"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _COMPILED_ROOMS = ("compiling", "lie", "symbolic", "joints", "kernels", "yardsticks")
@@ -147,29 +150,17 @@ def apart(function):
 
 
 def entry(function):
+    """What Python calls, through the gate (gate.py)."""
+    return Entry(function, _dispatcher)
+
+
+def _dispatcher(function):
     dispatcher = njit(function, nogil=True, **_OPTIONS)
     if not config.DISABLE_JIT and os.environ.get("LEASTACTION_CACHE", "1") != "0":
         with suppress(RuntimeError):  # no writable place for a cache: compile in every process
             dispatcher._cache = _EntryCache(dispatcher.py_func)
     _entries.add(dispatcher)
     return dispatcher
-
-
-class Direct:
-    """An entry point that is called again and again with arguments of the same types.
-
-    Numba works out the types of all arguments at every call, which for our tuples of arrays takes ten times as long as a
-    step of a small mechanism; this does it at the first call only.
-    """
-
-    def __init__(self, dispatcher):
-        self._dispatcher = dispatcher
-        self._compiled = dispatcher if config.DISABLE_JIT else None
-
-    def __call__(self, *arguments):
-        if self._compiled is None:
-            self._compiled = self._dispatcher.compile(tuple(typeof(a) for a in arguments))
-        return self._compiled(*arguments)
 
 
 class _Announcer(Listener):
