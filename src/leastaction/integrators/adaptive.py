@@ -9,6 +9,7 @@ import numpy as np
 from ..checks import number
 from ..compiling.call import compile_force
 from ..compiling.decorators import Direct
+from ..compiling.records import allocate
 from ..dynamics import massless_joint
 from ..errors import StateError
 from ..kernels.stepping import adaptive as kernels
@@ -89,11 +90,10 @@ class _Stepper:
         self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01
         self.memory[layout.TIME] = state.t
         self._compiled = compile_force(integrator.density) if callable(integrator.density) else None
-        n, nv = len(model.bodies), model.nv
-        self.controller = kernels.Controller(
+        self.controller = allocate(
+            kernels.Controller, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv},
             reversible=int(integrator.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,
-            speed=integrator.speed, clock=np.array([density, 0.0]), work=model.make_work(), bodies=np.zeros((n + 1, 6)),
-            v=np.zeros(nv), a=np.zeros(nv), force=np.zeros(nv), q=np.zeros(model.nq), d=np.zeros(nv), out=np.zeros(nv),
+            speed=integrator.speed, clock=[density, 0.0], work=model.make_work(),
         )  # fmt: skip
         self._run = Direct(kernels.run)
         self.end = np.inf  #: no step starts at or after this time, s

@@ -8,11 +8,9 @@ G changes its sign when velocities do, so the same steps lead back.  Taking h = 
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...compiling.call import call_force
 from ...compiling.decorators import entry, kernel
+from ...compiling.records import floats
 from ...joints import dispatch
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.evaluate import acceleration, place
@@ -33,15 +31,15 @@ class Controller(NamedTuple):
     reversible: int  # 0: naive
     address: int  # of the compiled density, or -1: sqrt(1 + |v|^2 / speed^2)
     speed: float
-    clock: NDArray[np.float64]  # (2,) density at the last half step (at the node before the first one), has a step been made?
+    clock: floats(2)  # density at the last half step (at the node before the first one), has a step been made?
     work: Work  # for evaluations at the node, so that the factorisation of the solver survives
-    bodies: NDArray[np.float64]  # (n+1, 6) scratch
-    v: NDArray[np.float64]  # (nv,) velocities at the node
-    a: NDArray[np.float64]  # (nv,) accelerations
-    force: NDArray[np.float64]  # (nv,) gravity, wrenches and springs
-    q: NDArray[np.float64]  # (nq,) scratch
-    d: NDArray[np.float64]  # (nv,) scratch
-    out: NDArray[np.float64]  # (nv,) what the density function writes to
+    bodies: floats("n+1", 6)  # scratch
+    v: floats("nv")  # velocities at the node
+    a: floats("nv")  # accelerations
+    force: floats("nv")  # gravity, wrenches and springs
+    q: floats("nq")  # scratch
+    d: floats("nv")  # scratch
+    out: floats("nv")  # what the density function writes to
 
 
 @kernel

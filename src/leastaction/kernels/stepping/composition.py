@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, kernel
+from ...compiling.records import allocate, floats, integers
 from ..tree.drnea import set_node
 from ..tree.layout import (
     ALWAYS_NEW,
@@ -30,25 +31,24 @@ from ..tree.layout import (
 from ..tree.step import arrive_with_kick, begin, start_step
 from .variational import CONVERGED, NOT_FINITE, STALLED, solve_step
 
+DEPTH = 6
+
 
 class Stages(NamedTuple):
     """What each of the s stages remembers from one composed step to the next, and the start of the present one."""
 
-    gamma: NDArray[np.float64]  # (s,) lengths of the stages in units of the step; their sum is 1
-    memory: NDArray[np.float64]  # (s, MEMORY) as in the plain time loop; time and start are kept by stage 0
-    d: NDArray[np.float64]  # (s, nv) increments
-    leader: NDArray[np.int64]  # (s,) the stage whose middle is nearest among those made before: of this step, or of the last one
-    lead: NDArray[np.float64]  # (nv,) increment of the leader, scaled to the length of the present stage
-    ahead: NDArray[np.float64]  # (s, DEPTH, nv) increments minus lead of the last composed steps, newest first
-    S1: NDArray[np.float64]  # (s, nv, 6)
-    factor: NDArray[np.float64]  # (s, nv, FACTOR_COLUMNS)
-    linear: NDArray[np.float64]  # (s, n+1, LINEAR_COLUMNS)
-    d_start: NDArray[np.float64]  # (s, nv) increments before the composed step
-    q_start: NDArray[np.float64]  # (nq,) coordinates at its start
-    target_start: NDArray[np.float64]  # (nv,) target momentum there, half kick of the first stage included
-
-
-DEPTH = 6
+    gamma: floats("s")  # lengths of the stages in units of the step; their sum is 1
+    memory: floats("s", MEMORY)  # as in the plain time loop; time and start are kept by stage 0
+    d: floats("s", "nv")  # increments
+    leader: integers("s")  # the stage whose middle is nearest among those made before: of this step, or of the last one
+    lead: floats("nv")  # increment of the leader, scaled to the length of the present stage
+    ahead: floats("s", DEPTH, "nv")  # increments minus lead of the last composed steps, newest first
+    S1: floats("s", "nv", 6)
+    factor: floats("s", "nv", FACTOR_COLUMNS)
+    linear: floats("s", "n+1", LINEAR_COLUMNS)
+    d_start: floats("s", "nv")  # increments before the composed step
+    q_start: floats("nq")  # coordinates at its start
+    target_start: floats("nv")  # target momentum there, half kick of the first stage included
 
 
 def leaders(gamma: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -59,13 +59,7 @@ def leaders(gamma: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def make_stages(gamma: NDArray[np.float64], n: int, nq: int, nv: int) -> Stages:
-    s = len(gamma)
-    stages = Stages(
-        gamma=np.array(gamma), memory=np.zeros((s, MEMORY)), d=np.zeros((s, nv)), leader=leaders(gamma), lead=np.zeros(nv),
-        ahead=np.zeros((s, DEPTH, nv)),
-        S1=np.zeros((s, nv, 6)), factor=np.zeros((s, nv, int(FACTOR_COLUMNS))), linear=np.zeros((s, n + 1, int(LINEAR_COLUMNS))),
-        d_start=np.zeros((s, nv)), q_start=np.zeros(nq), target_start=np.zeros(nv),
-    )  # fmt: skip
+    stages = allocate(Stages, {"s": len(gamma), "n": n, "nq": nq, "nv": nv}, gamma=np.array(gamma), leader=leaders(gamma))
     stages.memory[:, RATE] = ALWAYS_NEW
     stages.memory[:, [RATE_FIRST, RATE_AGED]] = 0.01
     return stages

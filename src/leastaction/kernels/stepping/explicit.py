@@ -10,10 +10,8 @@ for a body velocity V; what is left out is of the order h^5 in a step.  Other jo
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import allocate, floats
 from ...joints import dispatch
 from ...joints.dispatch import FREE, SPHERICAL
 from ...lie.algebra import ZERO3, add, cross
@@ -39,24 +37,21 @@ BLOWN_UP = 1e100  # beyond it even the energy would overflow
 class Stage(NamedTuple):
     """Memory of one simulation beside Work."""
 
-    q: NDArray[np.float64]  # (nq,) coordinates of the node
-    v: NDArray[np.float64]  # (nv,) velocities of the node
-    new_q: NDArray[np.float64]  # (nq,) coordinates of a stage
-    new_v: NDArray[np.float64]  # (nv,) velocities of a stage
-    x: NDArray[np.float64]  # (nq,) increment from node to stage: coordinates, or canonical coordinates of the group (nv)
-    d: NDArray[np.float64]  # (nv,) the same as an increment of joints/dispatch.py
-    drift: NDArray[np.float64]  # (nq,) time derivative of x
-    a: NDArray[np.float64]  # (nv,) time derivative of v
-    drift_sum: NDArray[np.float64]  # (nq,) weighted sum over the stages
-    a_sum: NDArray[np.float64]  # (nv,)
-    bodies: NDArray[np.float64]  # (n+1, 6) scratch of the forward dynamics
+    q: floats("nq")  # coordinates of the node
+    v: floats("nv")  # velocities of the node
+    new_q: floats("nq")  # coordinates of a stage
+    new_v: floats("nv")  # velocities of a stage
+    x: floats("nq")  # increment from node to stage: coordinates, or canonical coordinates of the group (nv)
+    d: floats("nv")  # the same as an increment of joints/dispatch.py
+    drift: floats("nq")  # time derivative of x
+    a: floats("nv")  # time derivative of v
+    drift_sum: floats("nq")  # weighted sum over the stages
+    a_sum: floats("nv")
+    bodies: floats("n+1", 6)  # scratch of the forward dynamics
 
 
 def make_stage(n: int, nq: int, nv: int) -> Stage:
-    return Stage(
-        q=np.zeros(nq), v=np.zeros(nv), new_q=np.zeros(nq), new_v=np.zeros(nv), x=np.zeros(nq), d=np.zeros(nv),
-        drift=np.zeros(nq), a=np.zeros(nv), drift_sum=np.zeros(nq), a_sum=np.zeros(nv), bodies=np.zeros((n + 1, 6)),
-    )  # fmt: skip
+    return allocate(Stage, {"n": n, "nq": nq, "nv": nv})
 
 
 @inlined

@@ -11,10 +11,8 @@ With constraints `con` (else None) r - Dh(q)' lam = 0 and h(q + d) = 0, a border
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...compiling.decorators import entry, kernel
+from ...compiling.records import allocate, floats, integers
 from ...yardsticks.frame_derivatives import sum_curvatures, sum_gradients
 from ..constraints.bordered import correct, impulse_size, products, set_scales, violation
 from ..constraints.ties import RANK, constrain_node, place_anchors, row_values
@@ -31,19 +29,16 @@ from .variational import CONVERGED, EXACT, NOT_FINITE, OLD, STALLED, back_to_las
 class Newton(NamedTuple):
     """Memory of Newton's method."""
 
-    middle: NDArray[np.float64]  # (nv,) configuration q + alpha d
-    velocity: NDArray[np.float64]  # (nv,) d/h
-    force: NDArray[np.float64]  # (nv,) forces without a potential
-    custom: NDArray[np.float64]  # (nv,) those of the user
-    J: NDArray[np.float64]  # (nv, nv) factors of the Jacobian
-    pivot: NDArray[np.int64]  # (nv,)
+    middle: floats("nv")  # configuration q + alpha d
+    velocity: floats("nv")  # d/h
+    force: floats("nv")  # forces without a potential
+    custom: floats("nv")  # those of the user
+    J: floats("nv", "nv")  # factors of the Jacobian
+    pivot: integers("nv")
 
 
 def make_newton(nv: int) -> Newton:
-    return Newton(
-        middle=np.zeros(nv), velocity=np.zeros(nv), force=np.zeros(nv), custom=np.zeros(nv), J=np.zeros((nv, nv)),
-        pivot=np.zeros(nv, dtype=np.int64),
-    )  # fmt: skip
+    return allocate(Newton, {"nv": nv})
 
 
 @kernel

@@ -9,10 +9,8 @@ T = v' M v / 2 and f all forces, those of potentials included.  Every term is a 
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import allocate, floats, integers
 from ...joints import dispatch
 from ...joints.dispatch import FREE, SPHERICAL
 from ...lie import retractions
@@ -33,35 +31,28 @@ CHORD_CORRECTIONS = 8  # with M(q_k) in place of the Jacobian, before Newton's m
 class Trapezoid(NamedTuple):
     """Memory beside the Work of the start and of the end of the step."""
 
-    v: NDArray[np.float64]  # (nv,) the unknown: velocity of the step
-    v_old: NDArray[np.float64]  # (nv,) before the last correction
-    x: NDArray[np.float64]  # (nv,) h v
-    q1: NDArray[np.float64]  # (nq,) end of the step
-    momentum0: NDArray[np.float64]  # (nv,) M(q_k) v
-    momentum1: NDArray[np.float64]  # (nv,) M(q_{k+1}) v
-    mean: NDArray[np.float64]  # (nv,) their mean, seen from one end of the step
-    slope: NDArray[np.float64]  # (nv,) dT/dq
-    potential0: NDArray[np.float64]  # (nv,) forces at q_k that do not depend on v
-    potential1: NDArray[np.float64]  # (nv,) at q_{k+1}
-    force: NDArray[np.float64]  # (nv,) all forces at one end
-    rate: NDArray[np.float64]  # (nv,) scratch
-    r_old: NDArray[np.float64]  # (nv,) residual before the last correction
-    J: NDArray[np.float64]  # (nv, nv) Jacobian of Newton's method
-    pivot: NDArray[np.int64]  # (nv,)
-    q_start: NDArray[np.float64]  # (nq,) where the (composed) step began
-    p_start: NDArray[np.float64]  # (nv,)
-    v_start: NDArray[np.float64]  # (nv,)
+    v: floats("nv")  # the unknown: velocity of the step
+    v_old: floats("nv")  # before the last correction
+    x: floats("nv")  # h v
+    q1: floats("nq")  # end of the step
+    momentum0: floats("nv")  # M(q_k) v
+    momentum1: floats("nv")  # M(q_{k+1}) v
+    mean: floats("nv")  # their mean, seen from one end of the step
+    slope: floats("nv")  # dT/dq
+    potential0: floats("nv")  # forces at q_k that do not depend on v
+    potential1: floats("nv")  # at q_{k+1}
+    force: floats("nv")  # all forces at one end
+    rate: floats("nv")  # scratch
+    r_old: floats("nv")  # residual before the last correction
+    J: floats("nv", "nv")  # Jacobian of Newton's method
+    pivot: integers("nv")
+    q_start: floats("nq")  # where the (composed) step began
+    p_start: floats("nv")
+    v_start: floats("nv")
 
 
 def make_trapezoid(nq: int, nv: int) -> Trapezoid:
-    def zeros(n):
-        return np.zeros(n)
-
-    return Trapezoid(
-        v=zeros(nv), v_old=zeros(nv), x=zeros(nv), q1=zeros(nq), momentum0=zeros(nv), momentum1=zeros(nv), mean=zeros(nv),
-        slope=zeros(nv), potential0=zeros(nv), potential1=zeros(nv), force=zeros(nv), rate=zeros(nv), r_old=zeros(nv),
-        J=np.zeros((nv, nv)), pivot=np.zeros(nv, dtype=np.int64), q_start=zeros(nq), p_start=zeros(nv), v_start=zeros(nv),
-    )  # fmt: skip
+    return allocate(Trapezoid, {"nq": nq, "nv": nv})
 
 
 @kernel
