@@ -356,7 +356,7 @@ class LoadBuilder:
         }
 
     def add_custom(self, function) -> None:
-        from .compiling.call import compile_force
+        from .compiling.address import compile_force
 
         function = getattr(function, "py_func", function)  # of a function that is compiled already
         what = f"CustomForce {getattr(function, '__name__', function)!r}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..checks import number
-from ..compiling.call import compile_force
+from ..compiling.address import compile_force
 from ..compiling.decorators import Direct
 from ..compiling.records import allocate
 from ..dynamics import massless_joint

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiling.address import call_joint
 from ...compiling.decorators import kernel
 from ...compiling.records import floats, integers
 from ...joints.dispatch import REVOLUTE
-from ...joints.generated import call_joint
 from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
 from ..maximal.layout import (
     B_P,

@@ -8,7 +8,7 @@ G changes its sign when velocities do, so the same steps lead back.  Taking h = 
 import math
 from typing import NamedTuple
 
-from ...compiling.call import call_force
+from ...compiling.address import call_force
 from ...compiling.decorators import entry, kernel
 from ...compiling.records import floats
 from ...joints import dispatch
