@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, numbers
+from .compiling.records import allocate
 from .constraints import base as closures
 from .constraints.rows import Row
 from .errors import MechanismError, SingularMassError
@@ -57,15 +58,19 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     builder = LoadBuilder(moving, row, place, qi, vi)
     for force in mechanism.forces:
         force.apply(builder)
-    tree = L.Tree(
-        link=link, body=arrays, param=param, gravity=mechanism.gravity.copy(),
+    potentials = builder.potentials()
+    sizes = {
+        "n": len(moving), "nq": qi, "nv": vi, "parameters": param.shape[1], "wrenches": len(builder.wrench_on),
+        "customs": len(builder.custom),
+        "pairs": len(builder.pairs), "energies": len(builder.energies), "energy_arguments": sum(len(e) for e, _ in builder.energies),
+        "energy_parameters": potentials["energy_param"].shape[1],
+    }  # fmt: skip
+    tree = allocate(
+        L.Tree, sizes, link=link, body=arrays, param=param, gravity=mechanism.gravity.copy(),
         has_charts=int(np.any(link[:, L.CHARTED])),
         has_springs=int(np.any(builder.stiffness != 0.0)), has_dampers=int(np.any(builder.damping != 0.0)),
-        stiffness=builder.stiffness, rest=builder.rest, damping=builder.damping,
-        wrench_on=np.array(builder.wrench_on, dtype=np.int64).reshape(-1, 2),
-        wrench=np.array(builder.wrench).reshape(-1, L.WRENCH_COLUMNS),
-        custom=np.array([f.address for f in builder.custom], dtype=np.int64),
-        **builder.potentials(),
+        stiffness=builder.stiffness, rest=builder.rest, damping=builder.damping, wrench_on=builder.wrench_on, wrench=builder.wrench,
+        custom=[f.address for f in builder.custom], **potentials,
     )  # fmt: skip
     frames = dict(place)
     model = Model(
@@ -334,7 +339,7 @@ class LoadBuilder:
             raise MechanismError(f"{name}: a joint is named twice; name each once")
         self.energies.append((entries, energy(len(entries))))
 
-    def potentials(self) -> dict[str, NDArray]:
+    def potentials(self) -> dict[str, Any]:
         """The fields of `Tree` about springs between points and energies of coordinates."""
         generated = [energy for *_, energy in self.pairs] + [energy for _, energy in self.energies]
         values = [energy.values if energy else () for energy in generated]
@@ -343,15 +348,15 @@ class LoadBuilder:
             row[: len(given)] = given
         first = np.cumsum([0, *(len(entries) for entries, _ in self.energies)])
         return {
-            "pair_on": np.array([(i, j, e.address if e else 0) for i, j, _, e in self.pairs], dtype=np.int64).reshape(-1, 3),
-            "pair": np.array([given for _, _, given, _ in self.pairs]).reshape(-1, L.PAIR_COLUMNS),
-            "energy_on": np.array([*zip((e.address for _, e in self.energies), first, strict=False), (0, first[-1])], dtype=np.int64),
-            "energy_at": np.array([entry for entries, _ in self.energies for entry in entries], dtype=np.int64).reshape(-1, 2),
+            "pair_on": [(i, j, e.address if e else 0) for i, j, _, e in self.pairs],
+            "pair": [given for _, _, given, _ in self.pairs],
+            "energy_on": [*zip((e.address for _, e in self.energies), first, strict=False), (0, first[-1])],
+            "energy_at": [entry for entries, _ in self.energies for entry in entries],
             "energy_param": parameters,
         }
 
     def add_custom(self, function) -> None:
-        from .compiling.call import compile_force
+        from .compiling.address import compile_force
 
         function = getattr(function, "py_func", function)  # of a function that is compiled already
         what = f"CustomForce {getattr(function, '__name__', function)!r}"

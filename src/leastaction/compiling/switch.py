@@ -21,6 +21,7 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .cache import depend_on
 from .decorators import inlined, kernel
 
 
@@ -51,6 +52,7 @@ def switch(
                 raise TypeError(f"{label} has no function {name}({passed}), which every case of this list needs")
             continue
         _check_parameters(function, others, label, name)
+        depend_on(function)
         scope[f"{name}_{k}"] = function
         lines += [f"    if {choice} == {k}:", f"        return {name}_{k}({passed})"]
     scope["otherwise"] = default if default is not None else getattr(cases[-1], name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiling.records import allocate
 from ..errors import MechanismError
 from ..joints import Free, Spherical, SymbolicJoint, dispatch
 from ..kernels.lagrangian import frames as kernels
@@ -109,11 +110,11 @@ class _Builder:
             above[k, : len(coordinates)] = coordinates
         read, write = self._rows(depth)
         body = np.array(self.body)
-        return kernels.Frames(
-            parent=np.array(self.parent, dtype=np.int64), motion=np.array(self.motion, dtype=np.int64),
-            coordinate=np.array(self.coordinate, dtype=np.int64), read=read, write=write, depth=depth, above=above, body=body,
-            massive=np.any(body[:, L.MASS :] != 0.0, axis=1).astype(np.int64), of_body=np.array(self.of_body, dtype=np.int64),
-            pitch=np.array(self.pitch), gravity=tree.gravity,
+        sizes = {"f": count, "n": len(tree.link) - 1, "nv": len(tree.stiffness), "deepest": max(int(depth.max()), 1)}
+        return allocate(
+            kernels.Frames, sizes,
+            parent=self.parent, motion=self.motion, coordinate=self.coordinate, read=read, write=write, depth=depth, above=above, body=body,
+            massive=np.any(body[:, L.MASS :] != 0.0, axis=1), of_body=self.of_body, pitch=self.pitch, gravity=tree.gravity,
             stiffness=tree.stiffness, rest=tree.rest,
         )  # fmt: skip
 

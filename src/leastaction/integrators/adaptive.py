@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..checks import number
-from ..compiling.call import compile_force
+from ..compiling.address import compile_force
 from ..compiling.records import allocate
 from ..dynamics import explain_singular
 from ..errors import StateError

@@ -4,57 +4,10 @@ The kind of such a joint is the address of its compiled code, which answers the 
 need no recompilation for a new joint.
 """
 
-from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
-
+from ..compiling.address import call_joint
 from ..compiling.decorators import inlined, kernel
 from ..lie.algebra import add, cross, load3
-from ..symbolic.runtime import BIAS, DISPLACEMENT, PLACE, POSE, PlainJoint
-
-_RESULTS = 12
-
-
-@intrinsic
-def call_compiled(context, address, what, param, i, q, k, d, v, f, S):
-    """Results of the joint at `address`; its columns are written to rows S[v:].  q[k:], d[v:], param[i] are its arguments."""
-    signature = types.UniTuple(types.float64, _RESULTS)(address, what, param, i, q, k, d, v, f, S)
-
-    def codegen(context, builder, signature, args):
-        double, i64 = ir.DoubleType(), ir.IntType(64)
-        pointer = double.as_pointer()
-
-        def element(which, index):
-            """Address of row `index` of a C-contiguous array."""
-            kind = signature.args[which]
-            if isinstance(kind, types.NoneType):
-                return ir.Constant(pointer, None)
-            array = context.make_array(kind)(context, builder, args[which])
-            offset = context.cast(builder, args[index], signature.args[index], types.int64)
-            if kind.ndim == 2:
-                offset = builder.mul(offset, builder.extract_value(array.shape, 1))
-            return builder.gep(array.data, [offset])
-
-        function = builder.inttoptr(args[0], ir.FunctionType(ir.VoidType(), [i64] + 3 * [pointer] + [double] + 2 * [pointer]).as_pointer())
-        with builder.goto_entry_block():
-            out = builder.alloca(double, _RESULTS)
-        question = context.cast(builder, args[1], signature.args[1], types.int64)
-        fraction = context.cast(builder, args[8], signature.args[8], types.float64)
-        builder.call(function, [question, element(2, 3), element(4, 5), element(6, 7), fraction, out, element(9, 7)])
-        results = [builder.load(builder.gep(out, [ir.Constant(ir.IntType(32), r)])) for r in range(_RESULTS)]
-        return context.make_tuple(builder, signature.return_type, results)
-
-    return signature, codegen
-
-
-def call_plain(address, what, param, i, q, k, d, v, f, S):
-    out = [0.0] * _RESULTS
-    columns = None if S is None else S[v:].reshape(-1)
-    PlainJoint.functions[address - PlainJoint.first](what, param[i], q[k:], d[v:], f, out, columns)
-    return tuple(out)
-
-
-call_joint = call_plain if config.DISABLE_JIT else call_compiled
+from ..symbolic.runtime import BIAS, DISPLACEMENT, PLACE, POSE
 
 
 @kernel

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from .. import dynamics
 from ..assembly.closing import Closing, reduce
+from ..checks import numbers
 from ..coordinates.network import build
+from ..errors import StateError
 from ..joints import Free, Spherical
 from ..kernels.maximal.evaluate import advance
 from ..model import Model
@@ -36,6 +38,7 @@ class AccelerationConstraints:
 
     def acceleration(self, q: Array, v: Array) -> Array:
         """(nv,) accelerations at q (nq,) and v (nv,)."""
+        q, v = self._checked(q, v)
         J = self.closing.jacobian(q)
         speed = max(float(np.abs(v).max()), 1e-12)
         ahead, behind = (self.moved(q, s * _STEP / speed * v) for s in (1.0, -1.0))
@@ -46,9 +49,13 @@ class AccelerationConstraints:
 
     def moved(self, q: Array, d: Array) -> Array:
         """q + d, with the increment d (nv,) of a step."""
-        out = q.copy()
-        advance(self.model.tree, out, np.ascontiguousarray(d))
+        out, increment = self._checked(q, d)
+        advance(self.model.tree, out, increment)
         return out
+
+    def _checked(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Copies of q (nq,) and v or d (nv,) that kernels can read."""
+        return numbers(q, "q", StateError, (self.model.nq,)), numbers(v, "v", StateError, (self.model.nv,))
 
     def rk4(self, q: Array, v: Array, dt: float, steps: int) -> tuple[Array, Array]:
         """q and v after `steps` classical Runge-Kutta steps, each in the chart of its start."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiling.call import call_force
+from ...compiling.address import call_force
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats
 from ...joints import dispatch

@@ -1,6 +1,6 @@
 """Forces at a node of the time grid: gravity, wrenches, springs, user forces."""
 
-from ...compiling.call import call_force
+from ...compiling.address import call_force
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
 from ...lie.algebra import add, axpy, cross, load3, load9, matmul, matvec, store3, store9, tmatvec

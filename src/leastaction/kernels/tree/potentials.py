@@ -4,8 +4,8 @@ Generated energies are called like generated joints (joints/generated.py): at `a
 U, the gradient and the Hessian one after the other into a row of scratch, the jet.
 """
 
+from ...compiling.address import call_joint
 from ...compiling.decorators import inlined, kernel
-from ...joints.generated import call_joint
 from ...lie.algebra import add, cross, load3, load9, matvec, scale, sub, tmatvec
 from .layout import PAIR_A, PAIR_B, PAIR_LENGTH, PAIR_STIFFNESS, UP, UQ, UV, F
 
