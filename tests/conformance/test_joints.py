@@ -8,7 +8,6 @@ from leastaction import joints
 from leastaction.examples import random_joint
 from leastaction.testing import Kinematics, arriving_momentum, check_joint, leaving_momentum, random_mechanism, random_state
 from leastaction.testing.joint_laws import JointAlone
-from leastaction.testing.kinematics import joint_pose
 
 MOVING = [k for k in joints.ALL if k.nv > 0]
 
@@ -34,7 +33,7 @@ def test_canonical_frame_turns_the_kernel_into_what_the_user_described(kind):
         q = alone.random_coordinates(rng)
         C = np.eye(4)
         C[:3, :3] = joint.frame()
-        assert np.abs(C @ alone.pose(q) @ C.T - joint_pose(joint, q)).max() < 1e-13
+        assert np.abs(C @ alone.pose(q) @ C.T - joint.reference_pose(q)).max() < 1e-13
 
 
 @pytest.mark.parametrize("kind", MOVING)

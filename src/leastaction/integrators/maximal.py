@@ -13,16 +13,12 @@ from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels.maximal import evaluate as maximal_evaluate
 from ..kernels.maximal import layout as maximal_layout
-from ..kernels.maximal import step as maximal_step
 from ..kernels.stepping import maximal as kernels
 from ..kernels.tree import evaluate, layout
-from ..lie.retractions import NAMES
+from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
 from .base import Advance, Integrator
-
-RETRACTIONS = {**NAMES, "quaternion": maximal_step.QUATERNION}
-
 
 _FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 

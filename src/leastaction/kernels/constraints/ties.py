@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiling.decorators import kernel
-from ...joints.dispatch import REVOLUTE
+from ...joints import dispatch
 from ...joints.generated import call_joint
 from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
 from ..maximal.layout import B_P, BODY_A, BODY_B, FIRST_ROW, FIRST_SLOT, POSE_R, POSE_X, ROWS
@@ -131,7 +131,7 @@ def pull_back(m, c, k, side, X, at_R, at_P, S, J):
         i = body
         while i != top:
             v = link[i, VI]
-            if link[i, KIND] == REVOLUTE:
+            if dispatch.turns_about_z(link[i, KIND]):
                 J[a, v] += moment[2]
             else:
                 for j in range(v, v + link[i, NV]):

@@ -2,7 +2,6 @@
 
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
-from ...joints.dispatch import REVOLUTE
 from .drnea import carry_residual, residual, set_node
 from .layout import ALWAYS_NEW, HISTORY, KIND, NV, QI, RATE, VI
 from .loads import custom_forces, spring_gradient
@@ -123,7 +122,7 @@ def continue_polynomial(d, differences, known, first, last, cautious):
 def advance_coordinates(m, w):
     for i in range(1, m.link.shape[0]):
         v = m.link[i, VI]
-        if m.link[i, KIND] == REVOLUTE:
+        if dispatch.turns_about_z(m.link[i, KIND]):
             w.q[m.link[i, QI]] += w.d[v]
         else:
             dispatch.advance(m.link[i, KIND], w.q, m.link[i, QI], w.d, v, m.link[i, NV])
