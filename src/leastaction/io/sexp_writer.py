@@ -52,11 +52,14 @@ def _opened(thing: Body | Frame) -> str:
     return f"({' '.join(transforms or ['tx 0'])} {' '.join(options)}"
 
 
+_LETTERS: dict[tuple[Primitive, ...] | None, str] = {(Primitive(TURN_Z),): "r", (Primitive(SLIDE_Z),): "t"}
+
+
 def _joint(body: Body) -> list[str]:
     joint = body.joint
     if joint.nv == 0:
         return []
-    letter = {(Primitive(TURN_Z),): "r", (Primitive(SLIDE_Z),): "t"}.get(joint.primitives() or ())
+    letter = _LETTERS.get(joint.primitives())
     if letter is None:
         raise FormatError(
             f"body {body.name!r} hangs on {joint!r}, which a tree of frames cannot say; it knows Revolute, Prismatic and Fixed joints"

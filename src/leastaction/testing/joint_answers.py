@@ -202,15 +202,19 @@ def _law_rates(a: JointAlone, q, d, v, rng) -> None:
 
 
 def _law_increment_derivatives(a: JointAlone, q, d, v, rng) -> None:
-    end = a.advanced(q, d)
     for at_end in (False, True):
-        moved, by_start, by_end = a.joint.increment_derivatives(d, at_end)
-        demand(moved, a.increment(q, end, at_end), 1e-11, a.joint, "increment_derivatives: the increment itself")
-        for l, e in enumerate(np.eye(a.nv)):
-            wanted = derivative(lambda x, f=at_end: a.increment(a.advanced(q, x), end, f), e)
-            demand(by_start[:, l], wanted, 10 * DIFFERENCE, a.joint, f"increment_derivatives in the start, column {l}")
-            wanted = derivative(lambda x, f=at_end: a.increment(q, a.advanced(end, x), f), e)
-            demand(by_end[:, l], wanted, 10 * DIFFERENCE, a.joint, f"increment_derivatives in the end, column {l}")
+        _check_increment_derivatives(a, q, d, at_end)
+
+
+def _check_increment_derivatives(a: JointAlone, q: Array, d: Array, at_end: bool) -> None:
+    end = a.advanced(q, d)
+    moved, by_start, by_end = a.joint.increment_derivatives(d, at_end)
+    demand(moved, a.increment(q, end, at_end), 1e-11, a.joint, "increment_derivatives: the increment itself")
+    for l, e in enumerate(np.eye(a.nv)):
+        wanted = derivative(lambda x: a.increment(a.advanced(q, x), end, at_end), e)
+        demand(by_start[:, l], wanted, 10 * DIFFERENCE, a.joint, f"increment_derivatives in the start, column {l}")
+        wanted = derivative(lambda x: a.increment(q, a.advanced(end, x), at_end), e)
+        demand(by_end[:, l], wanted, 10 * DIFFERENCE, a.joint, f"increment_derivatives in the end, column {l}")
 
 
 def _law_bracket(a: JointAlone, q, d, v, rng) -> None:
