@@ -213,6 +213,20 @@ class Joint:
         return f"{type(self).__name__}({inside})"
 
 
+class AxisJoint(Joint):
+    """A joint with one axis, the canonical z."""
+
+    def __init__(self, axis=(0.0, 0.0, 1.0)):
+        self.axis = unit_vector(axis, f"{type(self).__name__} axis")
+
+    def frame(self):
+        return frame_with_z(self.axis)
+
+    @classmethod
+    def sample(cls, rng):
+        return cls(two_directions(rng)[0])
+
+
 def _short(value) -> str:
     if isinstance(value, np.ndarray):
         return "(" + ", ".join(f"{x:g}" for x in value.ravel()) + ")"

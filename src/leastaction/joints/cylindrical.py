@@ -6,25 +6,19 @@ from ..compiling.decorators import inlined
 from ..lie.rotations import angle_about_z, near, rot_z
 from ..lie.trig import half_sincos
 from . import reference
-from .base import Joint, frame_with_z, two_directions, unit_vector
+from .base import AxisJoint
 from .columns import set_column
 from .primitives import SLIDE_Z, TURN_Z, Primitive
 from .rows import SAME_POINT, SAME_Z_AXIS
 
 
-class Cylindrical(Joint):
+class Cylindrical(AxisJoint):
     """q = (angle about `axis`, position along `axis`)."""
 
     nq = nv = 2
     coordinates = ("angle", "position")
     angular = (True, False)
     orthonormal = True
-
-    def __init__(self, axis=(0.0, 0.0, 1.0)):
-        self.axis = unit_vector(axis, "Cylindrical axis")
-
-    def frame(self):
-        return frame_with_z(self.axis)
 
     def columns_at_zero(self):
         return np.eye(6)[[2, 5]]
@@ -34,10 +28,6 @@ class Cylindrical(Joint):
 
     def primitives(self):
         return Primitive(TURN_Z), Primitive(SLIDE_Z)
-
-    @classmethod
-    def sample(cls, rng):
-        return cls(two_directions(rng)[0])
 
     def reference_pose(self, q):
         return reference.rigid(reference.turn(self.axis, q[..., 0]), q[..., 1:] * self.axis)

@@ -7,13 +7,13 @@ from ..lie.algebra import ZERO3, load3
 from ..lie.rotations import angle_about_z, near, rot_z
 from ..lie.trig import half_sincos
 from . import reference
-from .base import Joint, finite, frame_with_z, two_directions, unit_vector
+from .base import AxisJoint, finite, two_directions
 from .columns import set_column
 from .primitives import SCREW_Z, Primitive
 from .rows import SAME_POINT, SAME_Z_AXIS, SCREW, Row
 
 
-class Helical(Joint):
+class Helical(AxisJoint):
     """Turns by the angle q about `axis` and moves along it by `pitch` metres per turn."""
 
     nq = nv = 1
@@ -21,11 +21,8 @@ class Helical(Joint):
     angular = (True,)
 
     def __init__(self, axis=(0.0, 0.0, 1.0), pitch=0.01):
-        self.axis = unit_vector(axis, "Helical axis")
+        super().__init__(axis)
         self.pitch = finite(pitch, "Helical pitch")
-
-    def frame(self):
-        return frame_with_z(self.axis)
 
     def parameters(self):
         return (self.pitch / (2.0 * np.pi),)

@@ -5,25 +5,19 @@ import numpy as np
 from ..compiling.decorators import inlined
 from ..lie.algebra import IDENTITY, ZERO3
 from . import reference
-from .base import Joint, frame_with_z, two_directions, unit_vector
+from .base import AxisJoint
 from .columns import set_column
 from .primitives import SLIDE_Z, Primitive
 from .rows import NO_ROTATION, SAME_POINT
 
 
-class Prismatic(Joint):
+class Prismatic(AxisJoint):
     """Slides by the length q along `axis` (given in the body frame = joint frame)."""
 
     nq = nv = 1
     coordinates = ("position",)
     angular = (False,)
     orthonormal = True
-
-    def __init__(self, axis=(0.0, 0.0, 1.0)):
-        self.axis = unit_vector(axis, "Prismatic axis")
-
-    def frame(self):
-        return frame_with_z(self.axis)
 
     def columns_at_zero(self):
         return np.eye(6)[[5]]
@@ -33,10 +27,6 @@ class Prismatic(Joint):
 
     def primitives(self):
         return (Primitive(SLIDE_Z),)
-
-    @classmethod
-    def sample(cls, rng):
-        return cls(two_directions(rng)[0])
 
     def reference_pose(self, q):
         return reference.rigid(np.eye(3), q * self.axis)

@@ -7,13 +7,13 @@ from ..lie.algebra import ZERO3
 from ..lie.rotations import angle_about_z, near, rot_z
 from ..lie.trig import half_sincos
 from . import reference
-from .base import ABOUT_Z, Joint, frame_with_z, two_directions, unit_vector
+from .base import ABOUT_Z, AxisJoint
 from .columns import set_column
 from .primitives import TURN_Z, Primitive
 from .rows import SAME_POINT, SAME_Z_AXIS
 
 
-class Revolute(Joint):
+class Revolute(AxisJoint):
     """Turns by the angle q about `axis` (given in the body frame = joint frame)."""
 
     nq = nv = 1
@@ -21,12 +21,6 @@ class Revolute(Joint):
     angular = (True,)
     orthonormal = True
     turns = ABOUT_Z
-
-    def __init__(self, axis=(0.0, 0.0, 1.0)):
-        self.axis = unit_vector(axis, "Revolute axis")
-
-    def frame(self):
-        return frame_with_z(self.axis)
 
     def columns_at_zero(self):
         return np.eye(6)[[2]]
@@ -36,10 +30,6 @@ class Revolute(Joint):
 
     def primitives(self):
         return (Primitive(TURN_Z),)
-
-    @classmethod
-    def sample(cls, rng):
-        return cls(two_directions(rng)[0])
 
     def reference_pose(self, q):
         return reference.rigid(reference.turn(self.axis, q[..., 0]), np.zeros(3))
