@@ -13,9 +13,10 @@ from .compiling.records import allocate
 from .constraints import base as closures
 from .constraints.rows import Row
 from .errors import MechanismError, SingularMassError
-from .joints import Fixed, Free, Helical, Joint, Prismatic, Revolute, Spherical
+from .joints import Joint
 from .joints.base import frame_with_z
 from .joints.dispatch import PARAMETERS
+from .joints.primitives import ON_Z
 from .kernels.tree import layout as L
 from .mechanism import WORLD, Body, Frame, Mechanism
 from .model import Model, Part
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 def compile_mechanism(mechanism: Mechanism) -> Model:
     order = _tree_order(mechanism)
-    if not any(not isinstance(b.joint, Fixed) for b in order):
+    moving = [b for b in order if b.joint.nv > 0]
+    if not moving:
         raise MechanismError(f"mechanism {mechanism.name!r} has nothing that moves; add a body with a joint other than Fixed")
-    moving = [b for b in order if not isinstance(b.joint, Fixed)]
     n = len(moving)
     row = {WORLD: 0} | {b.name: i for i, b in enumerate(moving, start=1)}
     place, kernel_frame = _place_everything(mechanism, order, row)
@@ -41,7 +42,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     for i, b in enumerate(moving, start=1):
         parent_row, parent_pose = place[b.parent]
         pose = parent_pose @ b.placement @ kernel_frame[i]
-        link[i] = parent_row, b.joint.kind, qi, vi, b.joint.nv, b.joint.charts > 1
+        link[i] = parent_row, _kind(b), qi, vi, b.joint.nv, b.joint.charts > 1
         arrays[i, L.PLACE_R : L.PLACE_R + 9] = pose.R.ravel()
         arrays[i, L.PLACE_P : L.PLACE_P + 3] = pose.p
         values = b.joint.parameters()
@@ -80,6 +81,13 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     )  # fmt: skip
     _check_mass(model)
     return model
+
+
+def _kind(body: Body) -> int:
+    try:
+        return body.joint.kind
+    except MechanismError as error:
+        raise MechanismError(f"joint {body.joint_name!r}: {error}") from None
 
 
 def _tree_order(mechanism: Mechanism) -> list[Body]:
@@ -139,7 +147,7 @@ def _place_everything(mechanism: Mechanism, order: list[Body], row: dict[str, in
 
     for body in order:
         i, pose = locate(body.parent)
-        if isinstance(body.joint, Fixed):
+        if body.joint.nv == 0:
             place[body.name] = (i, pose @ body.placement)
         else:
             i = row[body.name]
@@ -194,7 +202,8 @@ class ConstraintBuilder:
         found = []
         for joint_name in (joint1, joint2):
             joint, i = self._find_joint(joint_name, name)
-            if not isinstance(joint, (Revolute, Prismatic, Helical)):
+            motions = joint.primitives() or ()
+            if len(motions) != 1 or motions[0].motion not in ON_Z:
                 raise MechanismError(f"{name}: joint {joint_name!r} is {joint!r}; a gear couples revolute, prismatic and helical joints")
             found.append(i)
         world = (0, Pose())
@@ -271,13 +280,7 @@ class LoadBuilder:
         joint, qi, vi = self._find_joint(joint_name, "Spring")
         _refuse_charts(joint, joint_name, "Spring")
         what = f"Spring on joint {joint_name!r}: stiffness"
-        if isinstance(joint, (Spherical, Free)):
-            groups = np.atleast_1d(_non_negative(stiffness, what))
-            if groups.shape != (joint.nv // 3,):
-                raise MechanismError(f"{what} = {stiffness!r}; a {type(joint).__name__} joint takes {joint.nv // 3} number(s), isotropic")
-            values = np.repeat(groups, 3)
-        else:
-            values = _per_dof(stiffness, joint.nv, what)
+        values = joint.stiffness_per_freedom(_non_negative(stiffness, what), what)
         if np.any(self.stiffness[vi : vi + joint.nv] != 0.0):
             raise MechanismError(f"joint {joint_name!r} has two springs; add their stiffnesses and give one")
         self.stiffness[vi : vi + joint.nv] = values
@@ -285,7 +288,7 @@ class LoadBuilder:
             r = np.atleast_1d(numbers(rest, f"Spring on joint {joint_name!r}: rest", MechanismError))
             if r.shape != (joint.nq,):
                 raise MechanismError(f"Spring on joint {joint_name!r}: rest = {rest!r}; it needs {joint.nq} number(s)")
-            if isinstance(joint, (Spherical, Free)):
+            if joint.has_quaternion:
                 length = np.linalg.norm(r[-4:])
                 if abs(length - 1.0) > 1e-6:
                     raise MechanismError(
@@ -297,7 +300,8 @@ class LoadBuilder:
     def add_damper(self, joint_name: str, damping: ArrayLike) -> None:
         joint, _, vi = self._find_joint(joint_name, "Damper")
         _refuse_charts(joint, joint_name, "Damper")
-        self.damping[vi : vi + joint.nv] += _per_dof(damping, joint.nv, f"Damper on joint {joint_name!r}: damping")
+        what = f"Damper on joint {joint_name!r}: damping"
+        self.damping[vi : vi + joint.nv] += joint.per_freedom(_non_negative(damping, what), what)
 
     def add_wrench(self, place_name: str, force, moment, point, frame: str) -> None:
         if not isinstance(place_name, str) or place_name not in self._place:
@@ -328,7 +332,7 @@ class LoadBuilder:
         entries: list[tuple[int, int]] = []
         for joint_name in joints:
             joint, qi, vi = self._find_joint(joint_name, name.split(" ")[0])
-            if isinstance(joint, (Spherical, Free)):
+            if joint.has_quaternion:
                 raise MechanismError(
                     f"{name}: joint {joint_name!r} is {joint!r}, whose quaternion is no set of coordinates an energy could depend on; "
                     "use springs between points of its body"
@@ -397,13 +401,6 @@ def _non_negative(value: ArrayLike, what: str) -> NDArray[np.float64]:
     if np.any(a < 0.0):
         raise MechanismError(f"{what} = {value!r}; it needs numbers >= 0")
     return a
-
-
-def _per_dof(value: ArrayLike, nv: int, what: str) -> NDArray[np.float64]:
-    a = _non_negative(value, what)
-    if a.shape not in ((), (nv,)):
-        raise MechanismError(f"{what} = {value!r} has shape {a.shape}; it needs one number{f' or {nv} of them' * (nv > 1)}")
-    return np.broadcast_to(a, (nv,)).astype(float)
 
 
 def _check_mass(model: Model) -> None:

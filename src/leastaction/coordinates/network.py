@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..compiling.records import allocate
 from ..constraints import base
 from ..constraints.base import Closure
-from ..constraints.rows import Row, joint_rows
+from ..constraints.rows import Row
 from ..errors import MechanismError
-from ..joints import Prismatic, SymbolicJoint
+from ..joints import SymbolicJoint
 from ..kernels.maximal import layout as M
 from ..kernels.maximal.layout import Flow, Net, make_flow
 from ..kernels.tree import layout as L
@@ -81,7 +81,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
                 add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
             continue
         try:
-            equations = joint_rows(body.joint)
+            equations = body.joint.constraint_rows()
         except MechanismError as error:
             raise MechanismError(f"joint {body.joint_name!r}: {error}, or use integrator=Variational()") from None
         add_frame_rows(int(link[L.PARENT]), i, placed, Pose(), equations)
@@ -135,7 +135,7 @@ def _add_gear(model: Model, closure: Closure, add, add_row) -> None:
     link = model.tree.link
     ratio, offset = closure.numbers
     add(i - 1, j - 1, Pose(), Pose(), M.GEAR, (int(link[i, L.PARENT]), i, int(link[j, L.PARENT]), j))
-    turns = [0.0 if isinstance(model.bodies[k - 1].joint, Prismatic) else 1.0 for k in (i, j)]
+    turns = [float(model.bodies[k - 1].joint.angular[0]) for k in (i, j)]
     add_row(-1, (*turns, float(link[i, L.QI])), (float(link[j, L.QI]), ratio, 0.0), offset)
 
 

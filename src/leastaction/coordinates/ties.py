@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..compiling.records import allocate
 from ..constraints.base import COORDINATES, GEAR, ROWS, Closure
+from ..joints.rows import DOT
 from ..kernels.constraints import velocities as constrained
 from ..kernels.constraints.ties import Ties
 from ..kernels.maximal import layout as M
@@ -61,7 +62,7 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
             for row in closure.rows:
                 kinds.append(row.kind)
                 rows.append([*(pose_a.R @ row.u), *(pose_b.R @ row.w), row.value])
-                least.append(1.0 if row.kind == M.DOT else reach or 1.0)
+                least.append(1.0 if row.kind == DOT else reach or 1.0)
             continue
         kinds.append(-1)
         rows.append([0.0] * M.ROW_COLUMNS)

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from ..checks import time_step
 from ..compiling.records import allocate
 from ..errors import StateError
-from ..joints import Free, Spherical
+from ..kernels.maximal.evaluate import increment as increment_entry
 from ..kernels.tree import discrete as kernels
 from ..kernels.tree.dense_jacobian import Columns
 from ..kernels.tree.evaluate import place_entry
 from ..kernels.tree.layout import QUADRATURES, Middle, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model
-from ..pose import rotation_of_quaternion
 
 Array = NDArray[np.float64]
 
@@ -80,26 +79,15 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
     a, b = model.coordinates(q0), model.coordinates(q1)
     d = np.zeros(model.nv)
     for body in model.bodies:
-        qs, vs = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
-        if isinstance(body.joint, (Spherical, Free)):
+        if body.joint.has_quaternion:
+            qs = model.q_slice(body.joint_name)
             start, end = a[qs][-4:], b[qs][-4:]
             if abs(start @ end) < 1e-12:
                 raise StateError(
                     f"joint {body.joint_name!r} makes half a turn from {start} to {end}, which no increment describes; take smaller steps"
                 )
-            d[vs.start : vs.start + 3] = _cayley_vector(start, end)
-            if isinstance(body.joint, Free):
-                d[vs.start + 3 : vs.stop] = rotation_of_quaternion(a[qs][3:]).T @ (b[qs][:3] - a[qs][:3])
-        else:
-            d[vs] = b[qs] - a[qs]
+    increment_entry(model.tree, a, b, d)
     return d
-
-
-def _cayley_vector(a: Array, b: Array) -> Array:
-    """2 u / w of the quaternion a^-1 b."""
-    w = a @ b
-    u = a[0] * b[1:] - b[0] * a[1:] - np.cross(a[1:], b[1:])
-    return 2.0 * u / w
 
 
 def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:

@@ -10,19 +10,15 @@ from ..coordinates.network import build
 from ..dynamics import explain_singular
 from ..kernels.maximal import evaluate as maximal_evaluate
 from ..kernels.maximal import layout as maximal_layout
-from ..kernels.maximal import step as maximal_step
 from ..kernels.solving.memory import SCALE, TIME, make_memory
 from ..kernels.stepping import maximal as kernels
 from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
 from ..kernels.tree import layout
-from ..lie.retractions import NAMES
+from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice, checked_evaluations, checked_tolerance
-
-RETRACTIONS = {**NAMES, "quaternion": maximal_step.QUATERNION}
-
 
 _FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 

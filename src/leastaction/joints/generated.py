@@ -6,7 +6,6 @@ need no recompilation for a new joint.
 
 from ..compiling.address import call_joint
 from ..compiling.decorators import inlined, kernel
-from ..lie.algebra import add, cross, load3
 from ..symbolic.runtime import BIAS, DISPLACEMENT, PLACE, POSE
 
 
@@ -24,6 +23,11 @@ def place(kind, param, i, q, k, d, v, f, S):
 
 
 @kernel
+def columns(kind, param, i, q, k, d, v, f, S):
+    call_joint(kind, PLACE, param, i, q, k, d, v, f, S)
+
+
+@kernel
 def displacement(kind, param, i, q, k, d, v):
     o = call_joint(kind, DISPLACEMENT, param, i, q, k, d, v, 0.0, None)
     return o[0], o[1:4], o[4:7]
@@ -33,38 +37,3 @@ def displacement(kind, param, i, q, k, d, v):
 def bias(kind, param, i, q, k, qd, v):
     o = call_joint(kind, BIAS, param, i, q, k, qd, v, 0.0, None)
     return o[0:3], o[3:6]
-
-
-@kernel
-def mid_curvature(kind, param, q, k, d, v, nv, S1, G, i, E, scratch):
-    """How the columns change, from the bias b(v) = (dS/dt) v alone, which is quadratic in v.
-
-    d_l S_j + d_j S_l = b(e_j + e_l) - b(e_j) - b(e_l),   d_l S_j - d_j S_l = ad_{S_j} S_l
-    S1 holds half the columns at the midpoint; scratch: (6, 6).
-    """
-    at, rate, G_a, G_l = scratch[0], scratch[1], load3(G, i, 0), load3(G, i, 3)
-    for j in range(nv):
-        at[j] = q[k + j] + 0.5 * d[v + j]
-        rate[j] = 0.0
-    for j in range(nv):
-        rate[j] = 1.0
-        scratch[2, j] = felt(bias(kind, param, i, at, 0, rate, 0), G_a, G_l)
-        rate[j] = 0.0
-    for j in range(nv):
-        E[j, j] += 0.25 * scratch[2, j]
-        rate[j] = 1.0
-        for l in range(j):
-            rate[l] = 1.0
-            both = felt(bias(kind, param, i, at, 0, rate, 0), G_a, G_l) - scratch[2, j] - scratch[2, l]
-            rate[l] = 0.0
-            ja, jl, la, ll = load3(S1, v + j, 0), load3(S1, v + j, 3), load3(S1, v + l, 0), load3(S1, v + l, 3)
-            turned = 4.0 * felt((cross(ja, la), add(cross(ja, ll), cross(jl, la))), G_a, G_l)
-            E[j, l] += 0.125 * (both + turned)
-            E[l, j] += 0.125 * (both - turned)
-        rate[j] = 0.0
-
-
-@inlined
-def felt(twist, moment, force):
-    a, l = twist
-    return a[0] * moment[0] + a[1] * moment[1] + a[2] * moment[2] + l[0] * force[0] + l[1] * force[1] + l[2] * force[2]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ..dynamics.discrete import increment
 from ..integrators import Midpoint, Variational
 from ..integrators.midpoint import midpoint_arrays
-from ..joints import Free, Spherical
 from ..kernels.maximal.evaluate import advance
 from ..kernels.solving.memory import make_memory
 from ..kernels.stepping import midpoint as midpoint_kernels
@@ -97,8 +96,8 @@ def variational_derivatives(integrator: Variational, model: Model, q0: Array, d:
         for at_end in (False, True):
             _push(result, at_end, 0.5 * dt * force, 0.25 * dt * force_q, 0.25 * dt * force_q)
     damping = model.tree.damping
-    start, end = _increment_derivatives(model, q0, q1, d)
-    for at_end, (moved, by_q0, by_q1) in ((False, start), (True, end)):
+    for at_end in (False, True):
+        moved, by_q0, by_q1 = _increment_derivatives(model, d, at_end)
         _push(result, at_end, 0.5 * (dt * tau - damping * moved), -0.5 * damping[:, None] * by_q0, -0.5 * damping[:, None] * by_q1)
         if len(model.tree.custom):
             q, when, v = (q1, t + dt, moved / dt) if at_end else (q0, t, moved / dt)
@@ -298,21 +297,10 @@ def _act(wrench: Array, turned: Array, point: Array, push: Array, fixed: bool) -
 def _spring_stiffness(model: Model, q: Array) -> Array:
     """(nv, nv) derivative of the gradient of the joint springs."""
     tree = model.tree
-    out = np.diag(tree.stiffness)
+    out = np.zeros((model.nv, model.nv))
     for body in model.bodies:
-        if not body.joint.has_quaternion:
-            continue
         qs, vs = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
-        turn, rest = rotation_of_quaternion(q[qs][-4:]), rotation_of_quaternion(tree.rest[qs][-4:])
-        phi = _rotation_vector(rest.T @ turn)
-        x, angle2 = _hat(phi), float(phi @ phi)
-        half = 0.5 * np.sqrt(angle2)
-        gamma = 1.0 / 12.0 + angle2 / 720.0 if angle2 < 1e-4 else (1.0 - half / np.tan(half)) / angle2
-        start = vs.start
-        out[start : start + 3, start : start + 3] = tree.stiffness[start] * (np.eye(3) + 0.5 * x + gamma * x @ x)
-        if isinstance(body.joint, Free):
-            stretch = turn.T @ (q[qs][:3] - tree.rest[qs][:3])
-            out[start + 3 : vs.stop, start : start + 3] = tree.stiffness[start + 3] * _hat(stretch)
+        out[vs, vs] = body.joint.spring_stiffness(q[qs], tree.rest[qs], tree.stiffness[vs])
     return out
 
 
@@ -360,27 +348,14 @@ def _moved(model: Model, q: Array, x: Array) -> Array:
     return moved
 
 
-def _increment_derivatives(model: Model, q0: Array, q1: Array, d: Array):
-    """(increment, its derivative in q0, in q1), in the axes of the start and in those of the end of the step."""
-    one = np.eye(model.nv)
-    end = d.copy()
-    start0, start1, end0, end1 = -one, one.copy(), -one, one.copy()
+def _increment_derivatives(model: Model, d: Array, at_end: bool) -> tuple[Array, Array, Array]:
+    """(increment, its derivative in q0, in q1), in the axes of the start or of the end of the step."""
+    moved = np.empty(model.nv)
+    by_q0, by_q1 = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
     for body in model.bodies:
-        if not isinstance(body.joint, (Spherical, Free)):
-            continue
-        vs, qs = model.v_slice(body.joint_name), model.q_slice(body.joint_name)
-        turn = slice(vs.start, vs.start + 3)
-        r = d[turn]
-        before = np.eye(3) - 0.5 * _hat(r) + 0.25 * np.outer(r, r)
-        for by_q0, by_q1 in ((start0, start1), (end0, end1)):
-            by_q0[turn, turn], by_q1[turn, turn] = -before, before.T
-        if isinstance(body.joint, Free):
-            move = slice(vs.start + 3, vs.stop)
-            D = rotation_of_quaternion(q0[qs][3:]).T @ rotation_of_quaternion(q1[qs][3:])
-            end[move] = D.T @ d[move]
-            start0[move, turn], start1[move, move] = _hat(d[move]), D
-            end1[move, turn], end0[move, move] = _hat(end[move]), -D.T
-    return (d, start0, start1), (end, end0, end1)
+        vs = model.v_slice(body.joint_name)
+        moved[vs], by_q0[vs, vs], by_q1[vs, vs] = body.joint.increment_derivatives(d[vs], at_end)
+    return moved, by_q0, by_q1
 
 
 # ------------------------------------------------------------------------------------------------------------ tools
@@ -398,18 +373,3 @@ def _hat(a: Array) -> Array:
 def _adjoint_inverse(R: Array, p: Array) -> Array:
     """Ad of the inverse of the pose (R, p), for twists (omega, v)."""
     return np.block([[R.T, np.zeros((3, 3))], [-R.T @ _hat(p), R.T]])
-
-
-def _rotation_vector(R: Array) -> Array:
-    """log of a rotation matrix by its quaternion, of the shorter turn."""
-    w = 0.5 * np.sqrt(max(1.0 + np.trace(R), 0.0))
-    if w > 0.1:
-        u = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4.0 * w)
-    else:  # close to half a turn: from the largest diagonal entry
-        k = int(np.argmax(np.diag(R)))
-        u = R[:, k] + np.eye(3)[k]
-        u *= np.sqrt(max(1.0 - w * w, 0.0)) / np.linalg.norm(u)
-        skew = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        u = -u if skew @ u < 0.0 else u
-    length = float(np.linalg.norm(u))
-    return 2.0 * np.arctan2(length, w) / length * u if length > 1e-12 else 2.0 * u

@@ -18,10 +18,8 @@ from ..assembly.closing import Closing, reduce
 from ..checks import numbers
 from ..coordinates.network import build
 from ..errors import StateError
-from ..joints import Free, Spherical
 from ..kernels.maximal.evaluate import advance
 from ..model import Model
-from ..pose import rotation_of_quaternion
 
 Array = NDArray[np.float64]
 
@@ -80,13 +78,8 @@ class AccelerationConstraints:
 
     def _chart_rate(self, d: Array, v: Array) -> Array:
         """Rate of the increment d at the joint velocities v; differs from v for ball and free joints."""
-        rate = v.copy()
+        rate = np.empty(self.model.nv)
         for body in self.model.bodies:
-            if isinstance(body.joint, (Spherical, Free)):
-                where = self.model.v_slice(body.joint_name).start
-                c, omega = d[where : where + 3], v[where : where + 3]
-                rate[where : where + 3] = omega + np.cross(c, omega) / 2 + c * (c @ omega) / 4
-                if isinstance(body.joint, Free):
-                    turn = rotation_of_quaternion(np.concatenate([[2.0], c]))
-                    rate[where + 3 : where + 6] = turn @ v[where + 3 : where + 6]
+            where = self.model.v_slice(body.joint_name)
+            rate[where] = body.joint.increment_rate(d[where], v[where])
         return rate

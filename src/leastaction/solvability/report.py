@@ -11,10 +11,9 @@ from ..checks import time_step
 from ..dynamics import mass_matrix
 from ..errors import LeastActionError, StateError
 from ..integrators import Integrator, Trapezoid, Variational
-from ..joints import Free
+from ..kernels.maximal.evaluate import advance
 from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model
-from ..pose import rotation_of_quaternion
 from ..state import State
 from .constants import Constants, paper_step, regular_step
 from .equation import StepEquation
@@ -171,17 +170,7 @@ def stable_step(model: Model, q: NDArray[np.float64]) -> float:
 def _moved(model: Model, q: NDArray[np.float64], by: float, j: int) -> NDArray[np.float64]:
     """q with degree of freedom j moved by a small amount."""
     q = q.copy()
-    body = next(b for b in model.bodies if model.v_slice(b.joint_name).start <= j < model.v_slice(b.joint_name).stop)
-    part, k = q[model.q_slice(body.joint_name)], j - model.v_slice(body.joint_name).start
-    if body.joint.nq == body.joint.nv:
-        part[k] += by
-    elif isinstance(body.joint, Free) and k >= 3:
-        part[:3] += by * rotation_of_quaternion(part[3:])[:, k - 3]
-    else:
-        turn = 0.5 * by * np.eye(3)[k]
-        w, u = part[-4], part[-3:].copy()
-        part[-4], part[-3:] = w - u @ turn, u + w * turn + np.cross(u, turn)
-        part[-4:] /= np.linalg.norm(part[-4:])
+    advance(model.tree, q, by * np.eye(model.nv)[j])
     return q
 
 

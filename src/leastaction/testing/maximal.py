@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..assembly.closing import Closing
 from ..constraints.rows import DISTANCE, DOT, POINT, Row
 from ..coordinates.network import Network
+from ..joints.reference import angle_about_z
 from ..kernels.maximal.layout import Flow
 from . import matrices as mat
 
@@ -56,13 +57,6 @@ def row_value(row: Row, T: NDArray) -> NDArray:
         return mat.times(R, np.array(row.w)) @ np.array(row.u)
     if row.kind == DISTANCE:
         return (mat.dot(p, p) - row.value**2) / (2 * row.value)
-    angle = angle_about_z(R[..., 1, 0] - R[..., 0, 1], R[..., 0, 0] + R[..., 1, 1])
+    angle = angle_about_z(R)
     turns = np.round((p[..., 2].real / row.value - np.real(angle)) / (2 * np.pi)) if row.value else 0.0
     return p[..., 2] - row.value * (angle + 2 * np.pi * turns)
-
-
-def angle_about_z(sine: NDArray, cosine: NDArray) -> NDArray:
-    """Angle of a direction, real or complex: arctan2 is not for complex numbers, arctan of what is left after turning back is."""
-    turn = np.arctan2(sine.real, cosine.real)
-    s, c = sine * np.cos(turn) - cosine * np.sin(turn), cosine * np.cos(turn) + sine * np.sin(turn)
-    return turn + np.arctan(s / c)

@@ -13,7 +13,7 @@ import numpy as np
 from ...compiling.address import call_joint
 from ...compiling.decorators import kernel
 from ...compiling.records import floats, integers
-from ...joints.dispatch import REVOLUTE
+from ...joints import dispatch
 from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
 from ..maximal.layout import (
     B_P,
@@ -144,7 +144,7 @@ def pull_back(m, c, k, side, X, at_R, at_P, S, J):
         i = body
         while i != top:
             v = link[i, VI]
-            if link[i, KIND] == REVOLUTE:
+            if dispatch.turns_about_z(link[i, KIND]):
                 J[a, v] += moment[2]
             else:
                 for j in range(v, v + link[i, NV]):

@@ -5,8 +5,9 @@
 """
 
 from ...compiling.decorators import entry, inlined, kernel
+from ...joints.rows import DISTANCE, DOT, POINT
 from ...lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub, tmatvec
-from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, DISTANCE, DOT, FIRST_ROW, POINT, ROW_U, ROW_VALUE, ROW_W, ROWS
+from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS
 from ..maximal.rows import column, relative
 from ..solving.dense import rank_factor, rank_solve
 from ..tree.articulated import forward_dynamics, mass_solve

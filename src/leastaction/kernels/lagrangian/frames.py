@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 from ...compiling.decorators import inlined
 from ...compiling.records import floats, integers
+from ...joints.primitives import SCREW_Z, SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_Z
 from ...lie.algebra import add, axpy, load3, load9, matmul, matvec, store3, store9
 from ...lie.trig import sincos
 from ..tree.layout import BODY_COLUMNS, PLACE_P, PLACE_R
 
-# how a frame moves: about or along an axis, or not at all
-TURN_X, TURN_Y, TURN_Z, SLIDE_X, SLIDE_Y, SLIDE_Z, SCREW_Z, STILL = range(8)
+STILL = SCREW_Z + 1  # how a frame moves that no coordinate does; the others as in joints/primitives.py
 
 
 class Frames(NamedTuple):

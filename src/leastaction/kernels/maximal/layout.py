@@ -31,10 +31,9 @@ TWO_FRAMES, GEAR, SKATE, ROLLING, POSE = range(5)
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
 PLACE_COLUMNS = 24
 
-# columns of Net.row: direction in body A, direction in body B, value; kinds as in constraints/rows.py
+# columns of Net.row: direction in body A, direction in body B, value; Net.row_kind is a kind of joints/rows.py
 ROW_U, ROW_W, ROW_VALUE = _i(0), _i(3), _i(6)
 ROW_COLUMNS = 7
-POINT, DOT, DISTANCE, SCREW = range(4)
 
 # columns of Net.slot: one row per pair (constraint, body) and where its block stands in the fronts
 SLOT_BODY, SLOT_CON, SLOT_AT, SLOT_STRIDE, SLOT_C, SLOT_B = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5)

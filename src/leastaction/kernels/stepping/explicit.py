@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats
 from ...joints import dispatch
-from ...joints.dispatch import FREE, SPHERICAL
-from ...lie.algebra import ZERO3, add, cross
-from ...lie.retraction_exp import displacement
+from ...lie.retractions import EXP
 from ..constraints.ties import Ties, constrain_node
 from ..constraints.velocities import constrained_acceleration
 from ..solving.memory import TIME
@@ -74,23 +72,6 @@ def tableau(method, stage):
     return 0.5, 1.0 / 3.0
 
 
-@inlined
-def vector(a, k):
-    return a[k], a[k + 1], a[k + 2]
-
-
-@inlined
-def set_vector(a, k, x):
-    a[k], a[k + 1], a[k + 2] = x[0], x[1], x[2]
-
-
-@inlined
-def cayley_vector(w, u):
-    """2 tan(angle/2) n of a unit quaternion: the increment that joints/dispatch.py takes."""
-    f = 2.0 / w if w != 0.0 else 1e100  # half a turn
-    return f * u[0], f * u[1], f * u[2]
-
-
 @kernel
 def copy(source, target):
     for j in range(target.shape[0]):
@@ -100,27 +81,15 @@ def copy(source, target):
 @kernel
 def rotate_and_slide(m, x, d):
     """d = the increment that turns by the rotation vectors in x and translates by x in the axes of the step's start."""
-    copy(x, d)
     for i in range(1, m.link.shape[0]):
-        if m.link[i, KIND] == SPHERICAL or m.link[i, KIND] == FREE:
-            k = m.link[i, VI]
-            w, u, _ = displacement(vector(x, k), ZERO3)
-            set_vector(d, k, cayley_vector(w, u))
+        dispatch.rotate_and_slide(m.link[i, KIND], x, m.link[i, VI], m.link[i, NV], d)
 
 
 @kernel
 def exponential(m, x, d):
     """d = the increment exp(x) of every joint, a screw motion for free joints."""
-    copy(x, d)
     for i in range(1, m.link.shape[0]):
-        k = m.link[i, VI]
-        if m.link[i, KIND] == SPHERICAL:
-            w, u, _ = displacement(vector(x, k), ZERO3)
-            set_vector(d, k, cayley_vector(w, u))
-        elif m.link[i, KIND] == FREE:
-            w, u, t = displacement(vector(x, k), vector(x, k + 3))
-            set_vector(d, k, cayley_vector(w, u))
-            set_vector(d, k + 3, t)
+        dispatch.retract(m.link[i, KIND], EXP, x, m.link[i, VI], m.link[i, NV], d)
 
 
 @kernel
@@ -140,23 +109,8 @@ def coordinate_rates(m, q, v, out):
 @kernel
 def canonical_rates(m, x, v, out):
     """out[:nv] = dexp^-1_{-x} v of every joint, to second order in x."""
-    for j in range(v.shape[0]):
-        out[j] = v[j]
     for i in range(1, m.link.shape[0]):
-        k = m.link[i, VI]
-        if m.link[i, KIND] == SPHERICAL:
-            phi, omega = vector(x, k), vector(v, k)
-            y = cross(phi, omega)
-            z = cross(phi, y)
-            for j in range(3):
-                out[k + j] += 0.5 * y[j] + z[j] / 12.0
-        elif m.link[i, KIND] == FREE:
-            phi, rho, omega, vel = vector(x, k), vector(x, k + 3), vector(v, k), vector(v, k + 3)
-            y, yl = cross(phi, omega), add(cross(phi, vel), cross(rho, omega))
-            z, zl = cross(phi, y), add(cross(phi, yl), cross(rho, y))
-            for j in range(3):
-                out[k + j] += 0.5 * y[j] + z[j] / 12.0
-                out[k + 3 + j] += 0.5 * yl[j] + zl[j] / 12.0
+        dispatch.canonical_rate(m.link[i, KIND], x, m.link[i, VI], m.link[i, NV], v, out)
 
 
 @kernel

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import allocate, floats, integers
 from ...joints import dispatch
-from ...joints.dispatch import FREE, SPHERICAL
-from ...lie import retractions
-from ...lie.algebra import ZERO3, add, cross, dot, load3, scale, sub
+from ...lie.algebra import add, cross, dot, load3, scale, sub
 from ..solving.choice import EXACT, FIRST_ORDER, corrections
 from ..solving.dense import lu_factor, lu_solve
 from ..solving.guess import continue_polynomial
@@ -28,7 +26,7 @@ from ..tree.continuous import joint_twist, momentum
 from ..tree.drnea import carry_residual
 from ..tree.evaluate import applied_forces, place
 from ..tree.layout import ETA, KIND, NV, QI, VI, F, Tree, Work
-from .explicit import advance_on_group, cayley_vector, set_vector, vector
+from .explicit import advance_on_group
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .record import write_node
 from .variational import Options
@@ -102,7 +100,7 @@ def kinetic_slope(m, w, v, rate, out):
         for j in range(first, first + n):
             sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
             a, l = cross(Aa, sa), add(cross(Aa, sl), cross(Al, sa))
-            if dispatch.is_generated(kind) or (n > 1 and not dispatch.has_quaternion(kind)):
+            if dispatch.columns_change(kind):
                 ca, cl = column_change(m, w, i, j, v, ja, jl, rate)
                 a, l = add(a, ca), add(l, cl)
             out[j] = dot(Fa, a) + dot(Fl, l)
@@ -129,26 +127,13 @@ def column_change(m, w, i, j, v, ja, jl, rate):
     return scale(0.5, a), scale(0.5, l)
 
 
-@inlined
-def rotation_part(kind, x, k):
-    """Retraction coordinates (phi, rho) of a ball or free joint."""
-    return vector(x, k), (vector(x, k + 3) if kind == FREE else ZERO3)
-
-
 @kernel
 def set_end(m, w, e, t, h, retraction):
     """End of the step for the velocity v: x, the increment d of joints/dispatch.py, q1, poses and forces there."""
     for j in range(t.v.shape[0]):
         t.x[j] = h * t.v[j]
-        w.d[j] = t.x[j]
     for i in range(1, m.link.shape[0]):
-        kind, k = m.link[i, KIND], m.link[i, VI]
-        if kind in (SPHERICAL, FREE):
-            phi, rho = rotation_part(kind, t.x, k)
-            c, u, position = retractions.displacement(retraction, phi, rho)
-            set_vector(w.d, k, cayley_vector(c, u))
-            if kind == FREE:
-                set_vector(w.d, k + 3, position)
+        dispatch.retract(m.link[i, KIND], retraction, t.x, m.link[i, VI], m.link[i, NV], w.d)
     advance_on_group(m, w.q, w.d, t.q1)
     place(m, e, t.q1, t.potential1)
 
@@ -159,14 +144,7 @@ def mean_momentum(m, t, sign, retraction):
     for j in range(t.mean.shape[0]):
         t.mean[j] = 0.5 * (t.momentum0[j] + t.momentum1[j])
     for i in range(1, m.link.shape[0]):
-        kind, k = m.link[i, KIND], m.link[i, VI]
-        if kind in (SPHERICAL, FREE):
-            phi, rho = rotation_part(kind, t.x, k)
-            a, l = rotation_part(kind, t.mean, k)
-            a, l = retractions.cotangent(retraction, scale(sign, phi), scale(sign, rho), a, l)
-            set_vector(t.mean, k, a)
-            if kind == FREE:
-                set_vector(t.mean, k + 3, l)
+        dispatch.retraction_cotangent(m.link[i, KIND], retraction, t.x, m.link[i, VI], m.link[i, NV], sign, t.mean)
 
 
 @kernel

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
-from ...joints.dispatch import REVOLUTE
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE
 from ..solving.newton import largest
 from . import drnea, newton_matrix
@@ -83,7 +82,7 @@ def give_up(w, memory):
 def advance_coordinates(m, w):
     for i in range(1, m.link.shape[0]):
         v = m.link[i, VI]
-        if m.link[i, KIND] == REVOLUTE:
+        if dispatch.turns_about_z(m.link[i, KIND]):
             w.q[m.link[i, QI]] += w.d[v]
         else:
             dispatch.advance(m.link[i, KIND], w.q, m.link[i, QI], w.d, v, m.link[i, NV])
