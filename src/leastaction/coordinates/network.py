@@ -37,7 +37,7 @@ class Network:
         model, net = self.model, self.net
         longest = int(net.front[:, M.F_STRIDE].max())
         most = int(np.diff(model.tree.energy_on[:, L.UP]).max(initial=1))
-        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index), most
+        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index), most, len(model.tree.law_on)
         return make_flow(len(model.bodies), model.nq, model.nv, *sizes)
 
 

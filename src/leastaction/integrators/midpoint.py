@@ -112,9 +112,9 @@ class _Stepper:
                 f'{model.nv}. Use evaluation="composite"'
             )
         tree = model.tree
-        if len(tree.wrench_on) or len(tree.pair_on) or len(tree.energy_at):
+        if len(tree.wrench_on) or len(tree.pair_on) or len(tree.energy_at) or len(tree.law_on):
             raise StateError(
-                f"evaluation={name!r} knows no wrenches, springs between points and potentials of the user, and {model.name!r} has some; "
+                f"evaluation={name!r} knows no wrenches, forces between points and potentials of the user, and {model.name!r} has some; "
                 'use evaluation="composite"'
             )
 

@@ -10,10 +10,9 @@ from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, DISTANCE, DOT, 
 from ..maximal.rows import column, relative
 from ..solving.dense import rank_factor, rank_solve
 from ..tree.articulated import forward_dynamics, mass_factor, mass_solve
-from ..tree.continuous import gravity_potential, momentum, twists, velocity_products
-from ..tree.evaluate import ELASTIC, GRAVITATIONAL, KINETIC, VELOCITY, applied_forces, place
+from ..tree.continuous import momentum, twists, velocity_products
+from ..tree.evaluate import ELASTIC, GRAVITATIONAL, KINETIC, VELOCITY, applied_forces, place, potential_energies
 from ..tree.layout import ETA, PARENT, F, P, R
-from ..tree.loads import spring_gradient
 from ..tree.spatial import twist_to_child
 from .bordered import products
 from .ties import CALL_ADDRESS, CALL_FIRST, CALL_ROW, RANK, SECOND, call_joint, constrain_node
@@ -72,8 +71,7 @@ def closed_recording(m, w, c, what, half_step, t, q, recorded, v, p, energy, tot
         energy[k, KINETIC] = 0.5 * twice
         for e in range(6):
             total[k, e] = w.row[0, F + e]
-        energy[k, GRAVITATIONAL] = gravity_potential(m, w)
-        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load)
+        energy[k, GRAVITATIONAL], energy[k, ELASTIC] = potential_energies(m, w)
 
 
 @kernel

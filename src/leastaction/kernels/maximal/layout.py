@@ -52,6 +52,8 @@ POSE_COLUMNS = 16
 D_W, D_U, D_R, D_MOVE = _i(0), _i(1), _i(4), _i(13)  # quaternion, rotation; translation in world axes
 DISP_COLUMNS = 16
 
+QUATERNION = 2  # number of the retraction beside those of lie/retractions.py
+
 # what a simulation in maximal coordinates remembers between calls of the time loop, after the numbers of kernels/layout.py: how much the
 # first correction by a new factorisation shrank the residual; rate of the later ones over the size of the first; size of the first
 RATE_EXACT, CURVATURE, FIRST_CORRECTION = range(layout.MEMORY, layout.MEMORY + 3)
@@ -129,10 +131,17 @@ class Flow(NamedTuple):
     charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
     chart: NDArray[np.float64]  # (SCRATCH,) the same
     jets: Jets
+    # of laws on bodies (laws.py)
+    laws: layout.Laws
+    law_world: NDArray[np.float64]  # (n+1, 12) poses of the bodies' origins, as in layout.Work.world; only if there are laws
+    law_end: NDArray[np.float64]  # (n+1, 6) mean twists of the step in the axes of its end; likewise
 
 
-def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int, most: int) -> Flow:
-    """Memory for n bodies, m rows of nc constraints; most: largest number of coordinates a potential depends on."""
+def make_flow(
+    n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int, most: int, laws: int = 0
+) -> Flow:  # fmt: skip
+    """Memory for n bodies, m rows of nc constraints; most: largest number of coordinates a potential depends on;
+    laws: number of laws on bodies."""
 
     def zeros(*shape):
         return np.zeros(shape)
@@ -148,6 +157,7 @@ def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, 
         load_row=load.reshape(1, nv), rate=zeros(nv), zero=zeros(nv), S=zeros(nv, 6), Z=zeros(nv, 4, 6), wrench=zeros(n + 1, 6),
         basis=zeros(n + 1, 6, 6), dual=zeros(nv, 6), small=zeros(6, 6), small_swap=np.zeros(6, dtype=np.int64), small_row=zeros(6),
         inverse=zeros(6, 6), charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), jets=Jets(zeros(most), zeros(1, 1 + most + most**2)),
+        laws=layout.make_laws(n, laws), law_world=zeros(n + 1 if laws else 0, 12), law_end=zeros(n + 1 if laws else 0, 6),
     )  # fmt: skip
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0

@@ -20,10 +20,11 @@ from ..constraints.bordered import correct, impulse_size, products, set_scales, 
 from ..constraints.ties import RANK, constrain_node, place_anchors, row_values
 from ..constraints.ties import gradients as constraint_gradients
 from ..lagrangian.derivatives import curvatures, gradients
+from ..lagrangian.laws import add_law_damping, add_law_forces
 from ..solving.dense import lu_factor, lu_solve, rank_factor
 from ..tree.drnea import set_node
 from ..tree.layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, LAST_RESIDUAL, RATE, SCALE, STARTED, TIME, P, R
-from ..tree.loads import custom_forces
+from ..tree.loads import calls_user_functions, custom_forces
 from ..tree.step import extrapolate, give_up, largest, start_step
 from .variational import CONVERGED, EXACT, NOT_FINITE, OLD, STALLED, back_to_last, grow_old, guess_multipliers, learn
 
@@ -57,8 +58,10 @@ def evaluate(m, f, s, tables, w, n, alpha, h, t):
         gradients(m, f, s, w, n.middle, n.velocity)
     else:
         sum_gradients(f, tables, s, n.middle, n.velocity)
-    if m.custom.shape[0] > 0:
+    if calls_user_functions(m):
         custom_forces(m, t + alpha * h, n.middle, w.d, h, w.z, n.custom)
+        if m.law_on.shape[0] > 0:
+            add_law_forces(m, f, s, w, t + alpha * h, n.custom)
     for j in range(nv):
         n.force[j] = s.force[j] - m.damping[j] * n.velocity[j] + n.custom[j]
         w.r[j] = s.v[j] - (1.0 - alpha) * h * s.q[j] - 0.5 * h * n.force[j] - w.target[j]
@@ -67,7 +70,7 @@ def evaluate(m, f, s, tables, w, n, alpha, h, t):
 
 @kernel
 def jacobian(m, f, s, tables, w, n, alpha, h, J):
-    """J = dr/dd where `evaluate` was called last.  User forces are taken as constant."""
+    """J = dr/dd where `evaluate` was called last.  User forces are taken as constant; laws on bodies in the pose only."""
     nv = J.shape[0]
     if tables is None:
         curvatures(m, f, s, w, n.middle)
@@ -82,6 +85,8 @@ def jacobian(m, f, s, tables, w, n, alpha, h, J):
         for i in range(nv):
             for j in range(nv):
                 J[i, j] -= 0.5 * h * alpha * s.force_q[i, j]
+    if m.law_on.shape[0] > 0:
+        add_law_damping(m, f, s, w, J)
 
 
 @kernel

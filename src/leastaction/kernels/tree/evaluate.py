@@ -1,13 +1,15 @@
 """Entry points on single configurations and on whole recordings: velocities, momenta, energies, dynamics."""
 
 from ...compiling.decorators import entry, kernel
+from ..forces.laws import law_energies
+from ..forces.potentials import add_potentials, pair_springs_energy
 from .articulated import forward_dynamics, mass_factor, mass_solve
 from .continuous import gravity_potential, inverse_dynamics, momentum
 from .crba import mass_matrix
 from .drnea import set_node
+from .laws import forces_in_motion
 from .layout import F
-from .loads import custom_forces, spring_gradient, world_poses
-from .potentials import add_potentials, pair_springs_energy
+from .loads import calls_user_functions, spring_gradient, world_poses
 
 # columns of the energies
 KINETIC, GRAVITATIONAL, ELASTIC = 0, 1, 2
@@ -65,17 +67,24 @@ def recording(m, w, what, half_step, q, recorded, v, p, energy, total):
         energy[k, KINETIC] = 0.5 * twice
         for c in range(6):
             total[k, c] = w.row[0, F + c]
-        energy[k, GRAVITATIONAL] = gravity_potential(m, w)
-        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load) + pair_springs_energy(m, w) + add_potentials(m, w, w.q, 1.0, w.load)
+        energy[k, GRAVITATIONAL], energy[k, ELASTIC] = potential_energies(m, w)
+
+
+@kernel
+def potential_energies(m, w):
+    """(gravity, everything else that stores energy) at the node, J.  Reads R, P, q; writes world, load."""
+    gravity = gravity_potential(m, w)
+    elastic = spring_gradient(m, w.q, w.d, 0.0, w.load) + add_potentials(m, w, w.q, 1.0, w.load)
+    return gravity, elastic + pair_springs_energy(m, w) + law_energies(m, w.laws, w.world)
 
 
 @kernel
 def applied_forces(m, w, t, v, tau, forces):
-    """forces += tau - damping + user forces, in continuous time."""
+    """forces += tau - damping + user forces, in continuous time.  Needs the node of `place`; writes load, step, ETA, F."""
     for j in range(forces.shape[0]):
         forces[j] += tau[j] - m.damping[j] * v[j]
-    if m.custom.shape[0] > 0:
-        custom_forces(m, t, w.q, v, 1.0, w.z, w.load)
+    if calls_user_functions(m):
+        forces_in_motion(m, w, t, v)
         for j in range(forces.shape[0]):
             forces[j] += w.load[j]
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compiling.records import allocate, floats
 from ...joints.charts import SCRATCH, SCRATCH_ROWS
 
 # np.int64, not int: Numba compiles a function anew for every plain int it is called with
@@ -32,6 +33,11 @@ BODY_COLUMNS = _i(22)
 W_FORCE, W_MOMENT, W_POINT = _i(0), _i(3), _i(6)
 WRENCH_COLUMNS = _i(9)
 BODY_FIXED, WORLD_FIXED = _i(0), _i(1)
+
+# columns of Tree.law_on and Tree.law_at, functions of the user that act on a body
+LAW_BODY, LAW_ADDRESS, LAW_SLOPES = _i(0), _i(1), _i(2)
+LAW_R, LAW_P = _i(0), _i(9)
+LAW_COLUMNS = _i(12)
 
 # columns of Tree.pair, springs between two points
 PAIR_A, PAIR_B, PAIR_STIFFNESS, PAIR_LENGTH = _i(0), _i(3), _i(6), _i(7)
@@ -94,11 +100,30 @@ class Tree(NamedTuple):
     wrench_on: NDArray[np.int64]  # (k, 2) body row, BODY_FIXED or WORLD_FIXED
     wrench: NDArray[np.float64]  # (k, WRENCH_COLUMNS) force, moment, point, canonical body axes (or world axes)
     custom: NDArray[np.int64]  # addresses of compiled user forces
+    law_on: NDArray[np.int64]  # (k, 3) laws on a body: its row, address of the function, does it know its slopes?
+    law_at: NDArray[np.float64]  # (k, LAW_COLUMNS) pose of the place a law acts at, in the canonical body frame
+    law_param: NDArray[np.float64]  # (k, ...) parameters of the laws
     pair_on: NDArray[np.int64]  # (k, 3) springs between two points: body rows a and b, address of the energy of the distance or 0
     pair: NDArray[np.float64]  # (k, PAIR_COLUMNS) points a and b in canonical body axes, m; stiffness, N/m, and length, m, if linear
     energy_on: NDArray[np.int64]  # (u+1, 2) potentials of coordinates: address, first row of energy_at; a last row ends the last one
     energy_at: NDArray[np.int64]  # (..., 2) the coordinates they depend on: entry of q, entry of v
     energy_param: NDArray[np.float64]  # (k+u, ...) parameters of generated energies
+
+
+class Laws(NamedTuple):
+    """Memory of the k laws on n bodies; none at all where there are no laws."""
+
+    twist: floats("n+1", 6)  # of the bodies, body axes: written by the system before `law_wrenches`
+    wrench: floats("n+1", 6)  # what all laws do to the bodies, at their origins, body axes
+    place: floats("k", 12)  # pose of the place of each law where it was last evaluated
+    rate: floats("k", 6)  # its twist
+    time: floats("k")
+    slope: floats("k", 72)  # (6, 12) derivative of W in the pose of the place (turned, then moved, in its axes) and in its twist
+    damping: floats(6, 6)  # derivative of the wrench on a body in its twist
+
+
+def make_laws(n: int, laws: int) -> Laws:
+    return allocate(Laws, {"n": n if laws else -1, "k": laws})
 
 
 class Work(NamedTuple):
@@ -126,10 +151,11 @@ class Work(NamedTuple):
     chart: NDArray[np.float64]  # (SCRATCH,) the same
     x: NDArray[np.float64]  # (c,) what a generated energy is evaluated at, c the most coordinates of one
     jet: NDArray[np.float64]  # (1, 1 + c + c^2) its value, gradient and Hessian
+    laws: Laws
 
 
-def make_work(n: int, nq: int, nv: int, most: int = 1) -> Work:
-    """most: largest number of coordinates a potential depends on."""
+def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
+    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies."""
 
     def zeros(*shape):
         return np.zeros(shape)
@@ -140,6 +166,7 @@ def make_work(n: int, nq: int, nv: int, most: int = 1) -> Work:
         history=zeros(6, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
         factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
         charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), x=zeros(most), jet=zeros(1, 1 + most + most**2),
+        laws=make_laws(n, laws),
     )  # fmt: skip
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
