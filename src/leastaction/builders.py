@@ -103,6 +103,7 @@ class ConstraintBuilder(_Places):
             raise MechanismError(f"{where}: joint {name!r} does not exist or is fixed; joints are {listed(self._joints)}")
         return self._joints[name]
 
+
 class LoadBuilder(_Places):
     """Collects what forces add to a model.  `Force.apply` calls these methods, which are all a force can do:
 
@@ -187,7 +188,7 @@ class LoadBuilder(_Places):
         law      law(t, R, x, V, p, W) adds to W (6,) the moment (N m) and force (N) at the place: t time, R (3, 3) axes and x (3,)
                  position in the world, V (6,) angular and linear velocity, p the parameters
         energy   energy(R, x, p) -> J of a force that has a potential, for `run.energy`
-        slopes   slopes(t, R, x, V, p, D) writes D (6, 12), the derivatives of W in a rotation and in a displacement of the place (3 each, in
+        slopes   slopes(t, R, x, V, p, D) writes D (6, 12), the derivatives of W in a rotation and a displacement of the place (3 each, in
                  its axes) and in V (6); without it Newton's method and `la.linearize` take differences
         """
         i, pose = self._find_moving(place, name)
@@ -258,7 +259,6 @@ class LoadBuilder(_Places):
         if not isinstance(name, str) or name not in self._joints:
             raise MechanismError(f"{what} on joint {name!r}, which does not exist or is fixed; joints are {listed(self._joints)}")
         return self._joints[name]
-
 
 
 def _padded(rows: Sequence[Sequence[float] | NDArray[np.float64]]) -> NDArray[np.float64]:
