@@ -140,7 +140,7 @@ class Model:
 
     def make_work(self) -> Work:
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
-        work = make_work(len(self.bodies), self.nq, self.nv, most)
+        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on))
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
             if body.joint.turns == ABOUT_Z:  # constant, so no kernel writes it

@@ -7,6 +7,8 @@ import json
 import sys
 import time
 
+import numpy as np
+
 import leastaction as la
 
 from ..compiling import cache
@@ -81,7 +83,7 @@ def warm() -> None:
         la.dynamics.mass_matrix(model, q)
         la.linearize(model, la.Variational(), model.state(q=q), 1e-3)
     la.discrete.residual(tree, None, None, None, 1e-3)
-    la.discrete.newton_direction(tree, None, None, 1e-3, [0.1, 0.2])
+    la.discrete.newton_direction(tree, None, None, 1e-3, np.array([0.1, 0.2]))
     _say("dynamics, discrete equations and linearisation", began)
 
 

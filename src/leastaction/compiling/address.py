@@ -54,10 +54,12 @@ def compile_force(function):
     return cfunc(_FORCE)(call)
 
 
-def compile_answer(function):
-    """Machine code of a generated function, with its `.address`."""
+def compile_answer(function, on_disk: bool = True):
+    """Machine code of a function that answers, with its `.address`; on_disk: of a generated module, kept for later processes."""
     if config.DISABLE_JIT:
         return Plain(function)
+    if not on_disk:
+        return cfunc(_ANSWER)(function)
     with cache.storing("generated") as stored:
         return cfunc(_ANSWER, cache=stored, **PUBLIC_OPTIONS)(function)
 

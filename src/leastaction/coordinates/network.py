@@ -39,7 +39,7 @@ class Network:
         most = int(np.diff(self.model.tree.energy_on[:, L.UP]).max(initial=1))
         longest = int(self.net.front[:, M.F_STRIDE].max())
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
-        return make_flow({**self.sizes, **sizes})
+        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)})
 
 
 def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing") -> Network:

@@ -59,3 +59,6 @@ BODY = _functions(_BODIES)
 couples = one_of(
     "couples", [k for k, name in enumerate(_BODIES) if ALL[name].COUPLES], doc="Are the blocks between rotation and translation not zero?"
 )
+of_the_screw = one_of(
+    "of_the_screw", list(range(len(_TREES))), doc="Are the coordinates of a displacement the same in the axes of its start and of its end?"
+)

@@ -35,7 +35,8 @@ from leastaction.lie.trig import half_sincos, sincos
 class Specialised:
     """Entry points made for one mechanism; each is generated and compiled when it is first used.
 
-    They are None where the mechanism has so many different bodies that one program for all is better.
+    They are None where the mechanism has so many different bodies that one program for all is better, and where functions of the user act
+    on bodies, which ask for more than traced kernels keep in memory.
     """
 
     def __init__(self, tree: Tree, work: Work):
@@ -69,7 +70,7 @@ class Specialised:
 
     def _module(self, title: str, what: str, units: list[Unit], run: str) -> ModuleType | None:
         if title not in self._modules:
-            source = program_source(what, units, run, self._tree, self._work)
+            source = "" if len(self._tree.law_on) else program_source(what, units, run, self._tree, self._work)
             self._modules[title] = generated_module(title, source, lambda: source) if source else None
         return self._modules[title]
 

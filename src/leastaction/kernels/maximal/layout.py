@@ -124,6 +124,10 @@ class Flow(NamedTuple):
     charts: floats(SCRATCH_ROWS, 6)  # scratch of joints/charts.py
     chart: floats(SCRATCH)  # the same
     jets: Jets
+    # of laws on bodies (laws.py)
+    laws: layout.Laws
+    law_world: floats("(n+1)*(laws>0)", 12)  # poses of the bodies' origins, as in layout.Work.world; only if there are laws
+    law_end: floats("(n+1)*(laws>0)", 6)  # mean twists of the step in the axes of its end; likewise
 
 
 def make_flow(sizes: Mapping[str, int]) -> Flow:

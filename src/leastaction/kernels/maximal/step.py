@@ -15,6 +15,7 @@ from ..tree.loads import custom_forces
 from ..tree.newton_matrix import first_order_stiffness
 from .constraints import gradients, values
 from .joints import add_joint_forces, coordinates, damper_columns, increments
+from .laws import push_at_start
 from .layout import (
     D_MOVE,
     D_R,
@@ -120,6 +121,7 @@ def clear(a):
 
 @inlined
 def depends_on_speed(m):
+    """Is there a force in joint space that depends on velocities?"""
     return m.has_dampers or m.custom.shape[0] > 0
 
 
@@ -132,6 +134,8 @@ def evaluate(m, b, s, h, t, retraction):
     values(m, b, s, s.r, 6 * (s.node.shape[0] - 1))
     if depends_on_speed(m):
         push_joints(m, b, s, h, t)
+    if m.law_on.shape[0] > 0:
+        push_at_start(m, b, s, h, t, retraction)
 
 
 @inlined

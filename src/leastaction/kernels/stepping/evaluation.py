@@ -4,11 +4,9 @@ from ...compiling.decorators import entry
 from ..constraints.ties import constrain_node
 from ..constraints.velocities import impulse_responses, project
 from ..tree.articulated import mass_factor, mass_solve
-from ..tree.continuous import gravity_potential, momentum
-from ..tree.evaluate import place
+from ..tree.continuous import momentum
+from ..tree.evaluate import place, potential_energies
 from ..tree.layout import F
-from ..tree.loads import spring_gradient
-from ..tree.potentials import add_potentials, pair_springs_energy
 
 # columns of the energies
 KINETIC, GRAVITATIONAL, ELASTIC = 0, 1, 2
@@ -49,5 +47,4 @@ def evaluate_nodes(m, w, con, what, half_step, t, q, recorded, v, p, energy, tot
         energy[k, KINETIC] = 0.5 * twice
         for c in range(6):
             total[k, c] = w.row[0, F + c]
-        energy[k, GRAVITATIONAL] = gravity_potential(m, w)
-        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load) + pair_springs_energy(m, w) + add_potentials(m, w, w.q, 1.0, w.load)
+        energy[k, GRAVITATIONAL], energy[k, ELASTIC] = potential_energies(m, w)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
-from ...lie.algebra import add, axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
+from ...lie.algebra import axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
 from ..maximal.constraints import force_directions
 from ..maximal.fronts import factorise, solve
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
+from ..maximal.laws import add_law_damping, largest_law_impulse, push_at_end
 from ..maximal.layout import (
     CON_KIND,
     D_R,
@@ -28,7 +29,7 @@ from ..maximal.layout import (
     Flow,
     Net,
 )  # fmt: skip
-from ..maximal.potentials import kick_by_coordinates, kick_by_points
+from ..maximal.potentials import kick_by_coordinates, kick_by_points, kick_by_wrenches
 from ..maximal.step import assemble, depends_on_speed, evaluate, joint_impulses
 from ..maximal.symbolic import change_charts
 from ..solving.choice import EXACT, choose_cheapest, grow_old, learn_curvature
@@ -46,7 +47,7 @@ from ..solving.newton import (
     residual_shrinks,
     solve_equations,
 )  # fmt: skip
-from ..tree.layout import INERTIA, MASS, W_FORCE, W_MOMENT, W_POINT, WORLD_FIXED, Tree
+from ..tree.layout import INERTIA, MASS, Tree
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .record import write_node
 
@@ -109,6 +110,8 @@ def choose(a, size):
     used = choose_cheapest(a.memory, size)
     if used == EXACT:
         assemble(a.m, a.b, a.s, a.options.h, a.options.retraction, True)
+        if a.m.law_on.shape[0] > 0:
+            add_law_damping(a.m, a.b, a.s, a.options.retraction)
         factorise(a.b, a.s)
     return used
 
@@ -172,6 +175,8 @@ def momentum_scale(m, b, s, h, tol):
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * b.extent, inertia))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(s.load, 0, s.load.shape[0]))
+    if m.law_on.shape[0] > 0:
+        top = max(top, largest_law_impulse(s, h))
     return top
 
 
@@ -214,16 +219,7 @@ def apply_forces(m, b, s, kick):
         f = tmatvec(load9(s.node, i, POSE_R), scale(kick * b.body[i, MASS], g))
         for a in range(3):
             s.target[i, 3 + a] += f[a]
-    for e in range(m.wrench_on.shape[0]):
-        i = m.wrench_on[e, 0]
-        force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
-        if m.wrench_on[e, 1] == WORLD_FIXED:
-            R = load9(s.node, i, POSE_R)
-            force, moment = tmatvec(R, force), tmatvec(R, moment)
-        moment = add(moment, cross(sub(load3(m.wrench, e, W_POINT), load3(b.com, i, 0)), force))
-        for a in range(3):
-            s.target[i, a] += kick * moment[a]
-            s.target[i, 3 + a] += kick * force[a]
+    kick_by_wrenches(m, b, s, kick)
     if m.pair_on.shape[0] > 0:
         kick_by_points(m, b, s, kick)
     if m.has_springs or m.energy_at.shape[0] > 0:
@@ -256,6 +252,8 @@ def arrive(m, b, s, h, t):
         increments(m, s.q, s.q_end, True, s.dq)
         joint_impulses(m, s, h, t, s.q_end)
         add_joint_forces(m, b, s, s.node, s.apart, s.q_end, s.load_row, 0, 1.0, s.target)
+    if m.law_on.shape[0] > 0:
+        push_at_end(m, b, s, h, t)
     for j in range(s.q.shape[0]):
         s.q[j] = s.q_end[j]
     apply_forces(m, b, s, h)

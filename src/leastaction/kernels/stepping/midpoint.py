@@ -21,6 +21,7 @@ from ..constraints.ties import RANK, Ties, constrain_node, place_anchors, row_va
 from ..constraints.ties import gradients as constraint_gradients
 from ..lagrangian.derivatives import curvatures, gradients
 from ..lagrangian.frames import Frames
+from ..lagrangian.laws import add_law_damping, add_law_forces
 from ..lagrangian.layout import Lagrangian
 from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
@@ -28,7 +29,7 @@ from ..solving.memory import SCALE, TIME
 from ..solving.newton import CAREFUL, UNBOUNDED, Equations, largest, relative_size, residual_shrinks, solve_equations
 from ..tree.drnea import set_node
 from ..tree.layout import P, R, Tree, Work
-from ..tree.loads import custom_forces
+from ..tree.loads import calls_user_functions, custom_forces
 from ..tree.step import give_up, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .variational import back_to_last, guess, move_unknowns, write_step
@@ -103,8 +104,10 @@ def residual(how, a, t):
         n.middle[j] = w.q[j] + alpha * w.d[j]
         n.velocity[j] = w.d[j] / h
     how.gradients(a)
-    if m.custom.shape[0] > 0:
+    if calls_user_functions(m):
         custom_forces(m, t + alpha * h, n.middle, w.d, h, w.z, n.custom)
+        if m.law_on.shape[0] > 0:
+            add_law_forces(m, a.f, s, w, t + alpha * h, n.custom)
     for j in range(nv):
         n.force[j] = s.force[j] - m.damping[j] * n.velocity[j] + n.custom[j]
         w.r[j] = s.v[j] - (1.0 - alpha) * h * s.q[j] - 0.5 * h * n.force[j] - w.target[j]
@@ -113,7 +116,7 @@ def residual(how, a, t):
 
 @inlined
 def jacobian(how, a, J):
-    """J = dr/dd where `residual` was called last.  User forces are taken as constant."""
+    """J = dr/dd where `residual` was called last.  User forces are taken as constant; laws on bodies in the pose only."""
     m, s, alpha, h = a.m, a.s, a.options.alpha, a.options.h
     nv = J.shape[0]
     how.curvatures(a)
@@ -126,6 +129,8 @@ def jacobian(how, a, J):
         for i in range(nv):
             for j in range(nv):
                 J[i, j] -= 0.5 * h * alpha * s.force_q[i, j]
+    if m.law_on.shape[0] > 0:
+        add_law_damping(m, a.f, s, a.w, J)
 
 
 @kernel

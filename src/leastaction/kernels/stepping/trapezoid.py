@@ -40,6 +40,7 @@ class Trapezoid(NamedTuple):
 
     v: floats("nv")  # the unknown: velocity of the step
     v_old: floats("nv")  # before the last correction
+    step: floats("nv")  # correction being tried
     x: floats("nv")  # h v
     q1: floats("nq")  # end of the step
     momentum0: floats("nv")  # M(q_k) v
@@ -221,14 +222,14 @@ def solve(s):
         lu_solve(s.t.J, s.t.pivot, nv, s.w.z)
     for j in range(nv):
         s.t.v_old[j] = s.t.v[j]
-        s.w.step[j] = s.w.z[j]
+        s.t.step[j] = s.w.z[j]
     return 0.0  # its size is of no use here
 
 
 @inlined
 def move(s, fraction):
     for j in range(s.t.v.shape[0]):
-        s.t.v[j] = s.t.v_old[j] - fraction * s.w.step[j]
+        s.t.v[j] = s.t.v_old[j] - fraction * s.t.step[j]
 
 
 @inlined

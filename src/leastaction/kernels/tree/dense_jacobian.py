@@ -94,7 +94,7 @@ def vary_from(m, w, mid, columns, i, column):
                 a, l = load3(mid.S1, column, 0), load3(mid.S1, column, 3)
             store3(eta, k, 6, a)
             store3(eta, k, 9, l)
-            wrench_derivative(m, w, mid, k, mid.H)
+            wrench_derivative(m, w, mid.row, mid.world, k, mid.H)
             for r in range(6):
                 s = 0.0
                 for c in range(6):

@@ -1,12 +1,14 @@
 """Entry points on single configurations: poses, forces, dynamics."""
 
 from ...compiling.decorators import entry, inlined, kernel
+from ..forces.laws import law_energies
+from ..forces.potentials import add_potentials, pair_springs_energy
 from .articulated import forward_dynamics, mass_factor
-from .continuous import inverse_dynamics
+from .continuous import gravity_potential, inverse_dynamics
 from .crba import mass_matrix
 from .drnea import set_node
-from .loads import custom_forces, spring_gradient, world_poses
-from .potentials import add_potentials
+from .laws import forces_in_motion
+from .loads import calls_user_functions, spring_gradient, world_poses
 
 
 @kernel
@@ -47,12 +49,20 @@ def world(m, w, q):
 
 
 @kernel
+def potential_energies(m, w):
+    """(gravity, everything else that stores energy) at the node, J.  Reads R, P, q; writes world, load."""
+    gravity = gravity_potential(m, w)
+    elastic = spring_gradient(m, w.q, w.d, 0.0, w.load) + add_potentials(m, w, w.q, 1.0, w.load)
+    return gravity, elastic + pair_springs_energy(m, w) + law_energies(m, w.laws, w.world)
+
+
+@kernel
 def applied_forces(m, w, t, v, tau, forces):
-    """forces += tau - damping + user forces, in continuous time."""
+    """forces += tau - damping + user forces, in continuous time.  Needs the node of `place`; writes load, step, ETA, F."""
     for j in range(forces.shape[0]):
         forces[j] += tau[j] - m.damping[j] * v[j]
-    if m.custom.shape[0] > 0:
-        custom_forces(m, t, w.q, v, 1.0, w.z, w.load)
+    if calls_user_functions(m):
+        forces_in_motion(m, w, t, v)
         for j in range(forces.shape[0]):
             forces[j] += w.load[j]
 

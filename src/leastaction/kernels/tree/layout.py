@@ -34,6 +34,11 @@ W_FORCE, W_MOMENT, W_POINT = _i(0), _i(3), _i(6)
 WRENCH_COLUMNS = _i(9)
 BODY_FIXED, WORLD_FIXED = _i(0), _i(1)
 
+# columns of Tree.law_on and Tree.law_at, functions of the user that act on a body
+LAW_BODY, LAW_ADDRESS, LAW_SLOPES = _i(0), _i(1), _i(2)
+LAW_R, LAW_P = _i(0), _i(9)
+LAW_COLUMNS = _i(12)
+
 # columns of Tree.pair, springs between two points
 PAIR_A, PAIR_B, PAIR_STIFFNESS, PAIR_LENGTH = _i(0), _i(3), _i(6), _i(7)
 PAIR_COLUMNS = _i(8)
@@ -84,11 +89,26 @@ class Tree(NamedTuple):
     wrench_on: integers("wrenches", 2)  # body row, BODY_FIXED or WORLD_FIXED
     wrench: floats("wrenches", WRENCH_COLUMNS)  # force, moment, point, canonical body axes (or world axes)
     custom: integers("customs")  # addresses of compiled user forces
+    law_on: integers("laws", 3)  # laws on a body: its row, address of the function, does it know its slopes?
+    law_at: floats("laws", LAW_COLUMNS)  # pose of the place a law acts at, in the canonical body frame
+    law_param: floats("laws", "law_parameters")
     pair_on: integers("pairs", 3)  # springs between two points: body rows a and b, address of the energy of the distance or 0
     pair: floats("pairs", PAIR_COLUMNS)  # points a and b in canonical body axes, m; stiffness, N/m, and length, m, if linear
     energy_on: integers("energies+1", 2)  # potentials of coordinates: address, first row of energy_at; a last row ends the last one
     energy_at: integers("energy_arguments", 2)  # the coordinates they depend on: entry of q, entry of v
     energy_param: floats("pairs+energies", "energy_parameters")  # parameters of generated energies
+
+
+class Laws(NamedTuple):
+    """Memory of the laws on bodies; none at all where there are no laws."""
+
+    twist: floats("(n+1)*(laws>0)", 6)  # of the bodies, body axes: written by the system before `law_wrenches`
+    wrench: floats("(n+1)*(laws>0)", 6)  # what all laws do to the bodies, at their origins, body axes
+    place: floats("laws", 12)  # pose of the place of each law where it was last evaluated
+    rate: floats("laws", 6)  # its twist
+    time: floats("laws")
+    slope: floats("laws", 72)  # (6, 12) derivative of W in the pose of the place (turned, then moved, in its axes) and in its twist
+    damping: floats(6, 6)  # derivative of the wrench on a body in its twist
 
 
 class Work(NamedTuple):
@@ -116,11 +136,12 @@ class Work(NamedTuple):
     chart: floats(SCRATCH)  # the same
     x: floats("most")  # what a generated energy is evaluated at; most: the most coordinates of one
     jet: floats(1, "1 + most + most**2")  # its value, gradient and Hessian
+    laws: Laws
 
 
-def make_work(n: int, nq: int, nv: int, most: int = 1) -> Work:
-    """most: largest number of coordinates a potential depends on."""
-    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most})
+def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
+    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies."""
+    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws})
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
     return work

@@ -40,6 +40,7 @@ from ...lie.algebra import (
 )
 from ...lie.rotations import cayley_rate
 from .drnea import turned_about_z
+from .laws import add_law_damping
 from .layout import (  # fmt: skip
     AA,
     AL,
@@ -73,7 +74,7 @@ from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_chil
 def assemble(m, w, h, retraction, exact):
     """Poses at the end of the step and stiffness K of every body at the increment d, exact or to first order in x.
 
-    Reads R, P, X, d.  Writes linear, S1, art.
+    Reads R, P, X, d.  Writes linear, S1, art.  Laws on bodies add how they damp.
     """
     row, link = w.row, m.link
     for i in range(1, link.shape[0]):
@@ -99,6 +100,8 @@ def assemble(m, w, h, retraction, exact):
         store9(w.art, i, AL, matscale(1.0 / h, al))
         store9(w.art, i, LA, matscale(1.0 / h, la))
         store9(w.art, i, LL, matscale(1.0 / h, ll))
+    if m.law_on.shape[0] > 0:
+        add_law_damping(m, w, retraction)
 
 
 @inlined

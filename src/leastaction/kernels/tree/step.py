@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
+from ..forces.potentials import add_potentials
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE
 from ..solving.newton import largest
 from . import drnea, newton_matrix
 from .drnea import carry_residual
+from .laws import step_forces
 from .layout import KIND, NV, QI, VI
-from .loads import custom_forces, spring_gradient
+from .loads import calls_user_functions, spring_gradient
 from .midpoint_quadrature import mid_node
-from .potentials import add_potentials
 
 
 class Sweeps(NamedTuple):
@@ -41,8 +42,8 @@ def full_residual(sweeps, m, w, mid, h, t, retraction):
     if m.has_dampers:  # left half impulse of -c d/h
         for j in range(w.r.shape[0]):
             w.r[j] += 0.5 * m.damping[j] * w.d[j]
-    if m.custom.shape[0] > 0:
-        custom_forces(m, t, w.q, w.d, h, w.z, w.load)
+    if calls_user_functions(m):
+        step_forces(m, w, t, w.d, h)
         for j in range(w.r.shape[0]):
             w.r[j] -= 0.5 * h * w.load[j]
     return largest(w.r)
@@ -54,7 +55,7 @@ def momentum_scale(m, w, mid, h):
     top = largest(w.target)
     if mid is not None:  # also where forces cancel, as in a mechanism at rest: their rounding does not
         top = max(top, abs(h) * largest(mid.size))
-    if m.custom.shape[0] > 0:
+    if calls_user_functions(m):
         top = max(top, 0.5 * abs(h) * largest(w.load))
     return top
 
@@ -123,7 +124,7 @@ def arrive(sweeps, m, w, mid, h, kick, t):
     else:
         for j in range(w.d.shape[0]):
             w.target[j] += h * mid.end[j]
-    if m.has_dampers or m.custom.shape[0] > 0:
+    if m.has_dampers or calls_user_functions(m):
         push_at_end(m, w, h, t)
 
 
@@ -132,6 +133,6 @@ def push_at_end(m, w, h, t):
     """Right half impulses of what depends on the velocity: dampers and user forces.  Writes step (as scratch), target."""
     for i in range(1, m.link.shape[0]):
         dispatch.end_increment(m.link[i, KIND], w.d, m.link[i, VI], m.link[i, NV], w.step)
-    custom_forces(m, t, w.q, w.step, h, w.z, w.load)
+    step_forces(m, w, t, w.step, h)
     for j in range(w.d.shape[0]):
         w.target[j] += 0.5 * (h * w.load[j] - m.damping[j] * w.step[j])
