@@ -18,6 +18,7 @@ from ..kernels.tree.layout import DENSE, QUADRATURES, Middle, Work, make_compari
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model
 from ..pose import rotation_of_quaternion
+from .charts import in_charts_of
 
 Array = NDArray[np.float64]
 
@@ -78,8 +79,12 @@ def newton_direction(
 
 
 def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
-    """The increment d that takes q0 to q1: a difference, on ball and free joints the chart of joints/base.py."""
-    a, b = model.coordinates(q0), model.coordinates(q1)
+    """The increment d that takes q0 to q1: a difference, on ball and free joints the chart of joints/base.py.
+
+    Of a joint with two charts it is a difference of coordinates in the chart of q0.
+    """
+    a = model.coordinates(q0)
+    b = in_charts_of(model, model.coordinates(q1), a)
     d = np.zeros(model.nv)
     for body in model.bodies:
         qs, vs = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
@@ -93,7 +98,7 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
             if isinstance(body.joint, Free):
                 d[vs.start + 3 : vs.stop] = rotation_of_quaternion(a[qs][3:]).T @ (b[qs][:3] - a[qs][:3])
         else:
-            d[vs] = b[qs] - a[qs]
+            d[vs] = (b[qs] - a[qs])[: body.joint.nv]  # without the number of the chart, if there is one
     return d
 
 

@@ -87,28 +87,32 @@ def mid_curvature(kind, param, q, k, d, v, nv, S1, G, i, E, scratch):
     """How the columns change, from the bias b(v) = (dS/dt) v alone, which is quadratic in v.
 
     d_l S_j + d_j S_l = b(e_j + e_l) - b(e_j) - b(e_l),   d_l S_j - d_j S_l = ad_{S_j} S_l
-    S1 holds half the columns at the midpoint; scratch: (6, 6).
+    S1 holds half the columns at the midpoint; scratch: (6, 6).  q stands at the midpoint while the joint is asked, so that the number
+    of its chart, if it has two, stands behind its coordinates as it should, and comes back as it was.
     """
-    at, rate, G_a, G_l = scratch[0], scratch[1], load3(G, i, 0), load3(G, i, 3)
+    start, rate, G_a, G_l = scratch[0], scratch[1], load3(G, i, 0), load3(G, i, 3)
     for j in range(nv):
-        at[j] = q[k + j] + 0.5 * d[v + j]
+        start[j] = q[k + j]
+        q[k + j] += 0.5 * d[v + j]
         rate[j] = 0.0
     for j in range(nv):
         rate[j] = 1.0
-        scratch[2, j] = felt(bias(kind, param, i, at, 0, rate, 0), G_a, G_l)
+        scratch[2, j] = felt(bias(kind, param, i, q, k, rate, 0), G_a, G_l)
         rate[j] = 0.0
     for j in range(nv):
         E[j, j] += 0.25 * scratch[2, j]
         rate[j] = 1.0
         for l in range(j):
             rate[l] = 1.0
-            both = felt(bias(kind, param, i, at, 0, rate, 0), G_a, G_l) - scratch[2, j] - scratch[2, l]
+            both = felt(bias(kind, param, i, q, k, rate, 0), G_a, G_l) - scratch[2, j] - scratch[2, l]
             rate[l] = 0.0
             ja, jl, la, ll = load3(S1, v + j, 0), load3(S1, v + j, 3), load3(S1, v + l, 0), load3(S1, v + l, 3)
             turned = 4.0 * felt((cross(ja, la), add(cross(ja, ll), cross(jl, la))), G_a, G_l)
             E[j, l] += 0.125 * (both + turned)
             E[l, j] += 0.125 * (both - turned)
         rate[j] = 0.0
+    for j in range(nv):
+        q[k + j] = start[j]
 
 
 @inlined
