@@ -1,7 +1,8 @@
 """Compile every kernel once before the tests start, so that parallel workers find them in the cache instead of each compiling its own."""
 
+from support.symbolic_samples import symbolic_samples
+
 import leastaction as la
-from leastaction.testing import symbolic_samples
 
 
 def main() -> None:

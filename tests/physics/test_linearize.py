@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.coordinates import ties as tree
 from leastaction.assembly.closing import ClosedEvaluator
+from leastaction.coordinates import ties as tree
 from leastaction.dynamics.discrete import increment
 from leastaction.kernels.maximal.evaluate import advance
 from leastaction.linearization.constraint_derivatives import Curvature, project_momentum, rows

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import euler_ball
 
 import leastaction as la
 from leastaction.analysis.crosscheck import _distance
-from leastaction.testing.symbolic_samples import euler_ball
 
 ROD = {"mass": 1.0, "com": (0.1, 0.05, -0.4), "inertia": (0.05, 0.06, 0.03)}
 

@@ -40,6 +40,14 @@ class Network:
         sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index), most
         return make_flow(len(model.bodies), model.nq, model.nv, *sizes)
 
+    def dense_matrix(self, flow: Flow) -> Array:
+        """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
+        out = np.zeros((len(flow.d), len(flow.d)))
+        for at, _, size, first, _, stride in self.net.front:
+            where = self.net.index[first : first + size]
+            out[np.ix_(where, where)] += flow.values[at : at + size * stride].reshape(size, stride)[:, :size].T  # stored column by column
+        return out
+
 
 def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing") -> Network:
     """Bodies, joints and the given closures (those of the model if left out)."""

@@ -12,19 +12,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import base
-from ..constraints.base import Closure
-from ..constraints.rows import joint_rows
-from ..coordinates.network import Network
-from ..joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
-from ..kernels.maximal import layout as M
-from ..kernels.maximal.layout import Flow
-from ..kernels.tree import layout as L
-from ..pose import Pose
-from . import matrices as mat
-from .kinematics import joint_pose, varied
-from .matrices import Array
-from .maximal import angle_about_z, row_value
+from leastaction.constraints import base
+from leastaction.constraints.base import Closure
+from leastaction.constraints.rows import joint_rows
+from leastaction.coordinates.network import Network
+from leastaction.joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from leastaction.kernels.maximal import layout as M
+from leastaction.kernels.maximal.layout import Flow
+from leastaction.kernels.tree import layout as L
+from leastaction.pose import Pose
+from leastaction.testing import matrices as mat
+from leastaction.testing.kinematics import joint_pose, varied
+from leastaction.testing.matrices import Array
+from support.maximal import angle_about_z, row_value
 
 _TINY = 1e-40  # of complex steps
 
