@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import integrators as room
-from ..errors import LeastActionError
+from ..errors import ConvergenceError, LeastActionError
 from ..integrators import AdaptiveStep, Composition, Integrator, Variational
 from ..kernels.tree.layout import QUADRATURES
 from ..lie.retractions import NAMES
@@ -59,8 +59,12 @@ def in_short(integrator: Integrator) -> str:
 
 
 def demand_a_name(error: LeastActionError, mechanism: Mechanism, names: Iterable[str], what: str) -> str:
-    """A refusal has to say what it refuses: the model, one of its joints or bodies, or one of `names`.  Returns its message."""
+    """A refusal has to say what it refuses: the model, one of its joints or bodies, or one of `names`.  Returns its message.
+
+    A run that starts and then fails is no refusal.
+    """
     message = str(error)
+    assert not isinstance(error, ConvergenceError), f"{what} fails on the way: {message}"
     known = [mechanism.name, *mechanism.bodies, *mechanism.joint_names, *mechanism.frames, *names]
     assert any(name in message for name in known), f"{what} is refused without a name of the model, a joint or itself: {message}"
     return message
