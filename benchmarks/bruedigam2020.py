@@ -17,7 +17,6 @@ from leastaction.assembly.closing import Closing
 from leastaction.coordinates.network import build
 from leastaction.kernels.maximal import evaluate as kernels
 from leastaction.reference.constrained import AccelerationConstraints
-from leastaction.testing.maximal import dense_matrix
 from leastaction.yardsticks import Lee2016
 
 from .report import machine, table
@@ -207,7 +206,7 @@ def sparse_and_dense(lengths=(1, 10, 20, 50, 100), repeats: int = 20) -> Section
         wanted = right
         for _ in range(repeats):
             kernels.matrix_entry(model.tree, net, flow, 1e-2, 0)
-            matrix = dense_matrix(network, flow)
+            matrix = network.dense_matrix(flow)
             began = clock()
             kernels.solve_entry(net, flow)
             sparse = min(sparse, clock() - began)

@@ -64,6 +64,7 @@ class Mechanism:
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
         self.constraints: list[Constraint] = []
+        self._notes: list[str] = []
         self._moved_by: dict[str, str] = {}  # joint name -> body name
 
     @property
@@ -74,6 +75,17 @@ class Mechanism:
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
         self._gravity = numbers(value, "gravity", MechanismError, (3,))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed or left out of what was given, one sentence each: inertias that were rounded, parts of files that were
+        ignored.  Empty if everything was taken as it was written."""
+        return tuple(self._notes)
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence to `notes`."""
+        if sentence not in self._notes:
+            self._notes.append(sentence)
 
     def add_body(
         self,
@@ -104,6 +116,7 @@ class Mechanism:
         joint_name = name if joint_name is None else checked_name(joint_name, f"{where}: joint_name")
         if joint_name in self._moved_by:
             raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {self._moved_by[joint_name]!r}")
+        moments, changed = _inertia(inertia, where)
         body = Body(
             name=name,
             parent=checked_name(parent, f"{where}: parent"),
@@ -112,8 +125,10 @@ class Mechanism:
             placement=placement or Pose(),
             mass=_mass(mass, where),
             com=numbers(com, f"{where}: com", MechanismError, (3,)),
-            inertia=_inertia(inertia, where),
+            inertia=moments,
         )
+        if changed:
+            self.note(changed)
         self.bodies[name] = body
         self._moved_by[joint_name] = name
         return body
@@ -162,7 +177,7 @@ class Mechanism:
 
     def __repr__(self) -> str:
         dofs = sum(b.joint.nv for b in self.bodies.values())
-        return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, {dofs} degrees of freedom>"
+        return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, {dofs} degrees of freedom{in_words(self.notes)}>"
 
     def _check_new_name(self, name: str, what: str) -> None:
         checked_name(name, f"{what} name")
@@ -182,7 +197,20 @@ def _mass(value: float, where: str) -> float:
     return mass
 
 
-def _inertia(value: ArrayLike | Sequence[float], where: str) -> NDArray[np.float64]:
+def in_words(notes: tuple[str, ...]) -> str:
+    """For a repr: that there are notes, so that nobody has to look for them in vain."""
+    return f", {len(notes)} note{'s' * (len(notes) > 1)} (see .notes)" if notes else ""
+
+
+_PRINTED = 1e-6  # of the largest moment: what is lost when an inertia is written to a file with six digits
+_ROUNDING = 1e-15  # of the largest moment: what arithmetic cannot tell from zero
+
+
+def _inertia(value: ArrayLike | Sequence[float], where: str) -> tuple[NDArray[np.float64], str]:
+    """(3, 3) inertia that some body can have, and a sentence on what was changed for that; empty if nothing was.
+
+    Principal moments are judged relative to the largest of them.  Those that rounding made negative, or left beside zero, become zero.
+    """
     a = numbers(value, f"{where}: inertia", MechanismError, finite=False, wanted="3 principal moments or a 3x3 matrix")
     if a.shape == (3,):
         a = np.diag(a)
@@ -190,18 +218,26 @@ def _inertia(value: ArrayLike | Sequence[float], where: str) -> NDArray[np.float
         raise MechanismError(f"{where}: inertia has shape {a.shape}; it needs 3 principal moments or a 3x3 matrix, kg m^2 about the com")
     if not np.all(np.isfinite(a)):
         raise MechanismError(f"{where}: inertia = {value!r} contains a number that is not finite")
-    size = float(np.abs(a).max())
-    if np.abs(a - a.T).max() > 1e-9 * size:
-        raise MechanismError(
-            f"{where}: inertia is not symmetric (largest difference {np.abs(a - a.T).max():.3g}); use (a + a.T)/2 if that is rounding"
-        )
+    skewness = float(np.abs(a - a.T).max())
+    if skewness > 1e-9 * float(np.abs(a).max()):
+        raise MechanismError(f"{where}: inertia is not symmetric (largest difference {skewness:.3g}); use (a + a.T)/2 if that is rounding")
     a = 0.5 * (a + a.T)
-    moments = np.linalg.eigvalsh(a)
-    if moments[0] < -1e-12 * size:
-        raise MechanismError(f"{where}: inertia has the negative principal moment {moments[0]:.3g} kg m^2; all must be >= 0")
-    if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):
+    moments, axes = np.linalg.eigh(a)
+    largest = moments[2]
+    if moments[0] < -_PRINTED * largest:
         raise MechanismError(
-            f"{where}: principal moments {moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg m^2 belong to no body "
+            f"{where}: inertia has the negative principal moment {moments[0]:.3g} kg m^2, which is more than rounding beside the largest, "
+            f"{largest:.3g}; all must be >= 0"
+        )
+    zeroed = (moments != 0.0) & (moments <= _ROUNDING * largest)
+    kept = np.where(zeroed, 0.0, moments)
+    if kept[0] + kept[1] < largest * (1.0 - _PRINTED):
+        raise MechanismError(
+            f"{where}: principal moments {kept[0]:.4g}, {kept[1]:.4g}, {kept[2]:.4g} kg m^2 belong to no body "
             "(the two smaller must add up to at least the largest); is the inertia about the com, and complete?"
         )
-    return a
+    if not zeroed.any():
+        return a, ""
+    named = " and ".join(f"{m:.3g}" for m in moments[zeroed])
+    changed = f"{where}: the principal moment {named} kg m^2 of its inertia, beside the largest of {largest:.3g}, was taken as zero"
+    return (axes * kept) @ axes.T, changed

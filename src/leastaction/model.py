@@ -15,7 +15,7 @@ from .errors import StateError
 from .joints import SymbolicJoint
 from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
-from .mechanism import Body
+from .mechanism import Body, in_words
 from .pose import Pose
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Model:
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
     parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
+    notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
 
     @property
@@ -153,7 +154,7 @@ class Model:
 
     def __repr__(self) -> str:
         specialised = ", specialised" if self.specialised else ""
-        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{specialised}>"
+        return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{specialised}{in_words(self.notes)}>"
 
     def _joint_row(self, joint_name: str) -> int:
         try:

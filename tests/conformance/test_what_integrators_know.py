@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
 from leastaction.errors import LeastActionError
-from leastaction.testing import symbolic_samples
 
 DT, DURATION = 5e-3, 0.1
 Q, V = [0.3, 0.2, -0.4], [0.5, -1.0, 0.7]

@@ -6,6 +6,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
 from leastaction.builders import LoadBuilder
@@ -15,7 +16,7 @@ from leastaction.forces.drag import drag, drag_slopes
 from leastaction.kernels.maximal.evaluate import advance
 from leastaction.linearization.step_derivatives import variational_derivatives
 from leastaction.reference import ode
-from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum, random_mechanism, random_state, symbolic_samples
+from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum, random_mechanism, random_state
 from leastaction.testing.action import potential
 from leastaction.testing.force_reference import ForceReference
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
 from leastaction.dynamics import discrete
 from leastaction.joints import ALL
-from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum, random_mechanism, random_state, symbolic_samples
+from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum, random_mechanism, random_state
 
 TREES = 200
 CHUNK = 25

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
 from leastaction.forces import Damper, LinearSpring, NonlinearSpring, Spring, UserPotential
 from leastaction.joints import ALL
-from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
+from leastaction.testing import Kinematics, random_mechanism, random_state
 from leastaction.testing import matrices as mat
 from leastaction.testing.action import mass_matrix, potential, spatial_inertia, spring_energy, user_energy, wrench_work
 from leastaction.testing.joint_laws import derivative

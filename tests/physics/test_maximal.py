@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
-from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
+from leastaction.testing import Kinematics, random_mechanism, random_state
 
 EVERY_JOINT = [*(j for j in la.joints.ALL if j is not la.Fixed), *symbolic_samples()]
 

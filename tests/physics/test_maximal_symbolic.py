@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import euler_ball, symbolic_samples
 
 import leastaction as la
-from leastaction.testing import random_mechanism, random_state, symbolic_samples
-from leastaction.testing.symbolic_samples import euler_ball
+from leastaction.testing import random_mechanism, random_state
 
 TOL = 1e-12
 

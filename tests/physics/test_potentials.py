@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
-from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
+from leastaction.testing import Kinematics, random_mechanism, random_state
 from leastaction.testing.action import potential
 from leastaction.yardsticks import Svi
 

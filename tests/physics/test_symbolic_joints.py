@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from support.symbolic_samples import euler_ball, symbolic_samples
 
 import leastaction as la
 from leastaction.pose import quaternion_of_rotation
-from leastaction.testing import Kinematics, check_joint, random_mechanism, random_state, symbolic_samples
+from leastaction.testing import Kinematics, check_joint, random_mechanism, random_state
 from leastaction.testing import matrices as mat
 from leastaction.testing.action import mass_matrix, potential
 from leastaction.testing.joint_alone import JointAlone, derivative
-from leastaction.testing.symbolic_samples import euler_ball
 
 STEP = 1e-40
 PLAIN = [la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la.Planar]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.maximal import place_step
 
 import leastaction as la
 from leastaction.compiling.decorators import entry
@@ -10,7 +11,6 @@ from leastaction.coordinates.network import build
 from leastaction.kernels.maximal import evaluate as kernels
 from leastaction.kernels.maximal import fronts
 from leastaction.testing import random_mechanism, random_state
-from leastaction.testing.maximal import dense_matrix, place_step
 
 
 def looped_mechanism(rng, n, loops):
@@ -28,7 +28,7 @@ def solution_error(network, flow, h, retraction, rng):
     """Largest entry of sparse minus dense solution, relative."""
     kernels.residual_entry(network.model.tree, network.net, flow, h, 0.0, retraction)
     kernels.matrix_entry(network.model.tree, network.net, flow, h, retraction)
-    matrix = dense_matrix(network, flow)
+    matrix = network.dense_matrix(flow)
     flow.r[:] = rng.normal(size=len(flow.r))
     kernels.solve_entry(network.net, flow)
     wanted = np.linalg.solve(matrix, flow.r)

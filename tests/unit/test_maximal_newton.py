@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+from support.maximal import end_at, place_step
+from support.maximal_residual import StepReference
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
 from leastaction.coordinates.network import build
 from leastaction.integrators.maximal import RETRACTIONS
 from leastaction.kernels.maximal import evaluate as kernels
-from leastaction.testing import Kinematics, random_mechanism, random_state, symbolic_samples
-from leastaction.testing.maximal import dense_matrix, end_at, place_step
-from leastaction.testing.maximal_residual import StepReference
+from leastaction.testing import Kinematics, random_mechanism, random_state
 
 H = 0.05
 JOINTS = [*(j for j in la.joints.ALL if j is not la.Fixed), *symbolic_samples()]
@@ -28,7 +29,7 @@ def check(network, flow, retraction):
     wanted = reference.residual()
     assert np.abs(flow.r - wanted).max() < 1e-12 * np.abs(wanted).max()
     wanted = reference.matrix()
-    assert np.abs(dense_matrix(network, flow) - wanted).max() < 1e-12 * np.abs(wanted).max()
+    assert np.abs(network.dense_matrix(flow) - wanted).max() < 1e-12 * np.abs(wanted).max()
 
 
 @pytest.mark.parametrize("retraction", RETRACTIONS)

@@ -9,6 +9,7 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.symbolic_samples import symbolic_samples
 
 import leastaction as la
 from leastaction.errors import MechanismError
@@ -17,7 +18,6 @@ from leastaction.symbolic.graph import Graph
 from leastaction.symbolic.program import Block
 from leastaction.symbolic.transform import words
 from leastaction.testing.joint_laws import JointAlone
-from leastaction.testing.symbolic_samples import symbolic_samples
 from leastaction.yardsticks import Svi
 
 A, B = sympy.symbols("a b", real=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dynamics.charts import in_charts_of
 from ..integrators import Integrator, Maximal, Variational
 from ..mechanism import Mechanism
 from ..model import Coordinates, Model
@@ -72,10 +73,15 @@ def crosscheck(
 
 
 def _distance(model: Model, a: Array, b: Array) -> Array:
-    """Largest difference of coordinates; a quaternion and its negative are the same."""
+    """(T,) largest difference of coordinates (T, nq).
+
+    A quaternion and its negative are the same; joints with two charts are compared in the one that a has.
+    """
+    if any(body.joint.charts > 1 for body in model.bodies):
+        b = np.array([in_charts_of(model, there, here) for here, there in zip(a, b, strict=True)])
     difference = b - a
     for body in model.bodies:
-        if body.joint.nq > body.joint.nv:
+        if body.joint.has_quaternion:
             where = model.q_slice(body.joint_name)
             part = slice(where.stop - 4, where.stop)
             opposite = np.sum(a[:, part] * b[:, part], axis=1) < 0.0

@@ -41,6 +41,14 @@ class Network:
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
         return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)})
 
+    def dense_matrix(self, flow: Flow) -> Array:
+        """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
+        out = np.zeros((len(flow.d), len(flow.d)))
+        for at, _, size, first, _, stride in self.net.front:
+            where = self.net.index[first : first + size]
+            out[np.ix_(where, where)] += flow.values[at : at + size * stride].reshape(size, stride)[:, :size].T  # stored column by column
+        return out
+
 
 def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing") -> Network:
     """Bodies, joints and the given closures (those of the model if left out)."""

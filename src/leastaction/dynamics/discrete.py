@@ -19,6 +19,7 @@ from ..kernels.tree.evaluate import place_entry
 from ..kernels.tree.layout import QUADRATURES, Middle, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model
+from .charts import in_charts_of
 
 Array = NDArray[np.float64]
 
@@ -75,8 +76,12 @@ def newton_direction(
 
 
 def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
-    """The increment d that takes q0 to q1: a difference, on ball and free joints the chart of joints/base.py."""
-    a, b = model.coordinates(q0), model.coordinates(q1)
+    """The increment d that takes q0 to q1: a difference, on ball and free joints the chart of joints/base.py.
+
+    Of a joint with two charts it is a difference of coordinates in the chart of q0.
+    """
+    a = model.coordinates(q0)
+    b = in_charts_of(model, model.coordinates(q1), a)
     d = np.zeros(model.nv)
     for body in model.bodies:
         if body.joint.has_quaternion:

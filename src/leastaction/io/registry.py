@@ -5,22 +5,45 @@ from __future__ import annotations
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from types import ModuleType
+from typing import Protocol
 
 from ..errors import FormatError
 from ..mechanism import Mechanism
 
-#: suffix -> module of this room with `read(path) -> Mechanism` and `write(mechanism) -> str`
-FORMATS = {".sexp": "sexp"}
+
+class Format(Protocol):
+    """What a format is: a module, or anything else, with these two functions."""
+
+    def read(self, path: Path) -> Mechanism:
+        """The mechanism in the file; a FormatError says file, line and what is wrong there."""
+        ...
+
+    def write(self, mechanism: Mechanism) -> str:
+        """The text of a file; what the format cannot say is a FormatError that names it."""
+        ...
+
+
+#: suffix -> module of this room, or a format that was registered
+FORMATS: dict[str, str | Format] = {".sexp": "sexp"}
+
+
+def register(suffix: str, form: Format) -> None:
+    """Let `load` and `save` know a format that lives outside the package: `form` has read(path) and write(mechanism)."""
+    if not isinstance(suffix, str) or not suffix.startswith(".") or suffix != suffix.lower() or len(suffix) < 2:
+        raise FormatError(f"suffix = {suffix!r}; give a dot and lower-case letters, for example '.yaml'")
+    if suffix in FORMATS:
+        raise FormatError(f"the suffix {suffix!r} belongs to a format already, {FORMATS[suffix]!r}; give another one")
+    _check(form, suffix)
+    FORMATS[suffix] = form
 
 
 def load(path: str | PathLike[str]) -> Mechanism:
     """Read a mechanism from a file; the suffix says the format."""
     where = Path(path)
-    module = _format(where, "read")
+    form = _format(where, "read")
     if not where.is_file():
         raise FormatError(f"there is no file {str(where)!r}; give the path of a mechanism, one of *{', *'.join(FORMATS)}")
-    return module.read(where)
+    return form.read(where)
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
@@ -32,8 +55,21 @@ def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     where.write_text(text, encoding="utf-8")
 
 
-def _format(path: Path, what: str) -> ModuleType:
+def _format(path: Path, what: str) -> Format:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
-        raise FormatError(f"cannot {what} {path.name!r}: the suffix {suffix!r} is no format known here; known are {', '.join(FORMATS)}")
-    return import_module(f"{__package__}.{FORMATS[suffix]}")
+        raise FormatError(f"cannot {what} {path.name!r}: no format has the suffix {suffix!r}; those there are: {', '.join(FORMATS)}")
+    found = FORMATS[suffix]
+    if isinstance(found, str):
+        return _check(import_module(f"{__package__}.{found}"), suffix)
+    return found
+
+
+def _check(form: Format, suffix: str) -> Format:
+    missing = [name for name in ("read", "write") if not callable(getattr(form, name, None))]
+    if missing:
+        given = getattr(form, "__name__", repr(form))
+        raise FormatError(
+            f"the format of {suffix!r}, {given}, has no function {' and no '.join(missing)}; it needs read(path) and write(mechanism)"
+        )
+    return form

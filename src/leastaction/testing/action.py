@@ -132,30 +132,18 @@ def law_impulses(forces: ForceReference, q0: Array, q1: Array, varied: Array, h:
 
 
 def leaving_momentum(
-    mechanism: Mechanism | Kinematics,
-    q0: ArrayLike,
-    q1: ArrayLike,
-    h: float,
-    tau: ArrayLike | None = None,
-    retraction: str = "exp",
-    quadrature: str = "trapezoid",
-    t: float = 0.0,
-) -> Array:
+    mechanism: Mechanism | Kinematics, q0: ArrayLike, q1: ArrayLike, h: float, tau: ArrayLike | None = None,
+    retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
+) -> Array:  # fmt: skip
     """Momentum (nv,) a step from q0 to q1 of length h starts with: -D1 Ld minus the impulses at its start."""
     work, impulse = _variation(mechanism, q0, q1, h, tau, retraction, quadrature, t, at_end=False)
     return -work - impulse
 
 
 def arriving_momentum(
-    mechanism: Mechanism | Kinematics,
-    q0: ArrayLike,
-    q1: ArrayLike,
-    h: float,
-    tau: ArrayLike | None = None,
-    retraction: str = "exp",
-    quadrature: str = "trapezoid",
-    t: float = 0.0,
-) -> Array:
+    mechanism: Mechanism | Kinematics, q0: ArrayLike, q1: ArrayLike, h: float, tau: ArrayLike | None = None,
+    retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
+) -> Array:  # fmt: skip
     """Momentum (nv,) the step ends with: D2 Ld plus the impulses at its end.  `t` is the time of its start."""
     work, impulse = _variation(mechanism, q0, q1, h, tau, retraction, quadrature, t, at_end=True)
     return work + impulse

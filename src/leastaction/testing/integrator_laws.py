@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..mechanism import Mechanism
 from ..model import Model
 from ..pose import Pose
 from ..simulate import Simulator, simulate
+from ..state import State
 from .kinematics import Kinematics
 
 Array = NDArray[np.float64]
@@ -91,7 +93,7 @@ def fitted_order(integrator: Integrator, duration: float = 0.4) -> float:
     mech = mixed_tree(plain=integrator.plain_coordinates)
     model, kin = mech.compile(), Kinematics(mech)
     q, v = start_of(model)
-    truth = _continuous_solution(model, kin, q, v, duration, steps=400)
+    truth = continuous_solution(model, kin, model.state(q, v), duration, steps=400)(duration)
     counts = np.array([20, 40, 80])
     ends = [simulate(model, q=q, v=v, dt=duration / n, steps=int(n), integrator=integrator).q[-1] for n in counts]
     errors = [np.linalg.norm(kin.increment(truth, end)) for end in ends]
@@ -172,21 +174,32 @@ def symplectic_form(kin: Kinematics, p: Array) -> Array:
     return form
 
 
-def _continuous_solution(model: Model, kin: Kinematics, q: Array, v: Array, duration: float, steps: int) -> Array:
-    """q at the end by classical Runge-Kutta in the chart of each step's start, where dd/dt = (dtau_d)^-1 v."""
+def continuous_solution(model: Model, kin: Kinematics, start: State, duration: float, steps: int = 600) -> Callable[[float], Array]:
+    """t -> q of the continuous equations from `start`: classical Runge-Kutta in the chart of each step's start, dd/dt = (dtau_d)^-1 v.
+
+    For times a little beyond the duration too; a time between two nodes is reached by one more step from the earlier one.
+    """
     h = duration / steps
+    nodes = [(start.t, start.q, start.v)]
 
-    def slope(d: Array, speed: Array) -> tuple[Array, Array]:
-        return _chart_rate(kin, d, speed), dynamics.forward(model, kin.advanced(q, d), speed)
+    def step(t: float, q: Array, v: Array, h: float) -> tuple[float, Array, Array]:
+        def slope(d: Array, speed: Array, at: float) -> tuple[Array, Array]:
+            return _chart_rate(kin, d, speed), dynamics.forward(model, kin.advanced(q, d), speed, None, at)
 
-    for _ in range(steps):
-        zero = np.zeros(model.nv)
-        d1, a1 = slope(zero, v)
-        d2, a2 = slope(h / 2 * d1, v + h / 2 * a1)
-        d3, a3 = slope(h / 2 * d2, v + h / 2 * a2)
-        d4, a4 = slope(h * d3, v + h * a3)
-        q, v = kin.advanced(q, h / 6 * (d1 + 2 * d2 + 2 * d3 + d4)), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-    return q
+        d1, a1 = slope(np.zeros(model.nv), v, t)
+        d2, a2 = slope(h / 2 * d1, v + h / 2 * a1, t + h / 2)
+        d3, a3 = slope(h / 2 * d2, v + h / 2 * a2, t + h / 2)
+        d4, a4 = slope(h * d3, v + h * a3, t + h)
+        return t + h, kin.advanced(q, h / 6 * (d1 + 2 * d2 + 2 * d3 + d4)), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+
+    def at(t: float) -> Array:
+        while nodes[-1][0] < t - 1e-9 * h:
+            nodes.append(step(*nodes[-1], h))
+        k = min(int((t - start.t) / h + 1e-6), len(nodes) - 1)
+        rest = t - nodes[k][0]
+        return nodes[k][1] if abs(rest) < 1e-9 * h else step(*nodes[k], rest)[1]
+
+    return at
 
 
 def _chart_rate(kin: Kinematics, d: Array, v: Array) -> Array:

@@ -12,18 +12,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import base
-from ..constraints.base import Closure
-from ..coordinates.network import Network
-from ..joints import SymbolicJoint
-from ..joints.reference import quaternion_of
-from ..kernels.maximal import layout as M
-from ..kernels.maximal.layout import Flow
-from ..kernels.tree import layout as L
-from ..pose import Pose
-from . import matrices as mat
-from .matrices import Array
-from .maximal import row_value
+from leastaction.constraints import base
+from leastaction.constraints.base import Closure
+from leastaction.coordinates.network import Network
+from leastaction.joints import SymbolicJoint
+from leastaction.joints.reference import quaternion_of
+from leastaction.kernels.maximal import layout as M
+from leastaction.kernels.maximal.layout import Flow
+from leastaction.kernels.tree import layout as L
+from leastaction.pose import Pose
+from leastaction.testing import matrices as mat
+from leastaction.testing.matrices import Array
+from support.maximal import row_value
 
 _TINY = 1e-40  # of complex steps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..joints import SymbolicJoint
+from leastaction.joints import SymbolicJoint
 
 
 def _cam(q, sp, p):

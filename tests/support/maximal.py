@@ -1,29 +1,18 @@
-"""Dense and independent versions of what the maximal-coordinate kernels compute, to compare them with."""
+"""Steps in maximal coordinates from joint coordinates, and the rows of constraints from their definitions."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assembly.closing import Closing
-from ..constraints.rows import DISTANCE, DOT, POINT, Row
-from ..coordinates.network import Network
-from ..joints.reference import angle_about_z
-from ..kernels.maximal.layout import Flow
-from . import matrices as mat
+from leastaction.assembly.closing import Closing
+from leastaction.constraints.rows import DISTANCE, DOT, POINT, Row
+from leastaction.coordinates.network import Network
+from leastaction.joints.reference import angle_about_z
+from leastaction.kernels.maximal.layout import Flow
+from leastaction.testing import matrices as mat
 
 Array = NDArray[np.float64]
-
-
-def dense_matrix(network: Network, flow: Flow) -> Array:
-    """The Newton matrix as assembled in the fronts, before they are factorised."""
-    unknowns = len(flow.d)
-    out = np.zeros((unknowns, unknowns))
-    for at, _, size, first, _, stride in network.net.front:
-        where = network.net.index[first : first + size]
-        block = flow.values[at : at + size * stride].reshape(size, stride)[:, :size].T  # stored column by column
-        out[np.ix_(where, where)] += block
-    return out
 
 
 def place_step(network: Network, q: Array, rng: np.random.Generator, size: float = 0.1) -> Flow:

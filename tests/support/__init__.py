@@ -1,0 +1,1 @@
+"""What only the package's own tests need."""
