@@ -23,7 +23,7 @@ from leastaction.kernels.tree import layout as L
 from leastaction.pose import Pose
 from leastaction.testing import matrices as mat
 from leastaction.testing.matrices import Array
-from support.maximal import row_value
+from leastaction.testing.row_values import row_value
 
 _TINY = 1e-40  # of complex steps
 

@@ -13,7 +13,7 @@ from ..joints.base import ABOUT_Z, FREELY
 from ..lie.retractions import NAMES as RETRACTIONS
 from . import matrices as mat
 from .joint_alone import DIFFERENCE, ROUNDING, Array, JointAlone, body_twist, demand, derivative
-from .maximal import row_value
+from .row_values import row_value
 
 _TINY = 1e-40  # of complex steps
 
