@@ -1,7 +1,7 @@
 """Johnson and Murphey 2009, Fig. 7: run time of an N-link pendulum with and without caching of (2)-(10), 20 s at 10 ms.
 
 The paper finds that caching makes simulations drastically faster and lets them grow more slowly with the number of links.
-Beside both: the composites of kernels/lagrangian.py, which need no derivatives of single frames at all.  Times are those of
+Beside both: the composites of kernels/lagrangian/derivatives.py, which need no derivatives of single frames at all.  Times are those of
 this machine; the ratios are what to look at.
 
 Run it with   python papers/johnson2009_fig7.py

@@ -55,7 +55,7 @@ def simulate(
     control       instead of tau, a function (t, state) -> tau called before every step
     record_every  keep every n-th node
     progress      show a progress bar; by default on a terminal when the run is long
-    guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (guard.py)
+    guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard)
     if not simulator.integrator.uniform and duration is not None:

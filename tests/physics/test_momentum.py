@@ -1,6 +1,6 @@
 """Momentum of a floating tree without gravity is kept to round-off.
 
-What a solver leaves of the residual is carried into the next step (`carry_residual` in kernels/drnea.py), so the momentum of the
+What a solver leaves of the residual is carried into the next step (`carry_residual` in kernels/tree/drnea.py), so the momentum of the
 whole tree does not depend on the tolerance at all; with it or without it, only round-off is left.  Springs hold the sliding joints
 together: they are inner forces, and the bodies do not fly apart.  (Angular momentum is taken about the world origin: round-off of
 the linear momentum times the distance from it is what limits it.)

@@ -25,7 +25,7 @@ class Explicit(Integrator):
     """
 
     symplectic = False
-    method: ClassVar[int]  #: number in kernels/explicit.py
+    method: ClassVar[int]  #: number in kernels/stepping/explicit.py
 
     def start(self, model: Model, state: State, dt: float) -> ExplicitStepper:
         if not tree.in_tree(model.closures):

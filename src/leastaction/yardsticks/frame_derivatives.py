@@ -1,4 +1,4 @@
-"""The recursions of Johnson and Murphey (2009) as they are printed (with their errata), to compare kernels/lagrangian.py with.
+"""The recursions of Johnson and Murphey (2009) as they are printed (with their errata), to compare kernels/lagrangian/derivatives.py with.
 
 For a frame k of the tree with pose g_k = C_k exp(xi_k q_k) in its parent:
 

@@ -1,6 +1,6 @@
 """Holonomic constraints of a tree: values h(q) and the dense Jacobian Dh (rows x nv) at a node and at the end of a step.
 
-Rows between two frames are those of maximal_rows.py, here between bodies that hang on a tree: their derivative in the pose of a
+Rows between two frames are those of kernels/maximal/rows.py, here between bodies that hang on a tree: their derivative in the pose of a
 body is a wrench, and moving it towards the root gives the derivative in the joints.  What the joints of both bodies have in
 common cancels, so the walk ends at their common ancestor.  Other rows are functions of coordinates: linear ones (gears) and
 generated ones (symbolic/constraint_module.py).

@@ -1,4 +1,4 @@
-"""First and second derivatives of the Lagrangian of a tree of frames (kernels/svi.py), in O(n) and O(n^2).
+"""First and second derivatives of the Lagrangian of a tree of frames (yardsticks/svi.py), in O(n) and O(n^2).
 
 Johnson and Murphey (2009) carry the derivatives of every frame in every coordinate from parent to child.  Written with
 twists, these derivatives are the same for all frames beyond the coordinate, up to the frame they are expressed in:

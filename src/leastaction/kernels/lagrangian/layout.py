@@ -1,4 +1,4 @@
-"""Memory of kernels/lagrangian.py, and what stands where."""
+"""Memory of kernels/lagrangian/derivatives.py, and what stands where."""
 
 from typing import NamedTuple
 

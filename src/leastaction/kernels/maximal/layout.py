@@ -73,7 +73,7 @@ class Net(NamedTuple):
 
 
 class Jets(NamedTuple):
-    """Scratch of kernels/potentials.py, as in layout.Work."""
+    """Scratch of kernels/forces/potentials.py, as in layout.Work."""
 
     x: floats("most")  # what a generated energy is evaluated at; most: the most coordinates of one
     jet: floats(1, "1 + most + most**2")  # the energy, its gradient and Hessian
@@ -114,7 +114,7 @@ class Flow(NamedTuple):
     S: floats("nv", 6)  # joint columns
     Z: floats("nv", 4, 6)  # dual columns at start and end of damped joints, for child and parent
     wrench: floats("n+1", 6)  # scratch
-    # of symbolic joints (maximal_symbolic.py)
+    # of symbolic joints (kernels/maximal/symbolic.py)
     basis: floats("n+1", 6, 6)  # twists the joint of a body allows at the start of the step, then those it forbids
     dual: floats("nv", 6)  # dual columns
     small: floats(6, 6)  # scratch

@@ -148,7 +148,7 @@ def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
 
 
 class Middle(NamedTuple):
-    """Memory of the midpoint quadrature (kernels/midpoint.py)."""
+    """Memory of the midpoint quadrature (kernels/tree/midpoint_quadrature.py)."""
 
     row: floats("n+1", 15)  # pose in the parent, gravity, columns R, P, GRAVITY as in Work.row
     wrench: floats("n+1", 6)  # wrench on the body and everything beyond it
