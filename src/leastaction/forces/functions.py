@@ -7,8 +7,9 @@ called once in Python, with harmless arguments of the right sizes: what is alway
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -70,15 +71,53 @@ def compile_law(
     return Law(code.address, slopes is not None, code)
 
 
+_known: dict[Hashable, Any] = {}  # machine code of laws by what it was made of
+_MOST_KNOWN = 128
+
+
 def _compiled(law: Any, energy: Any, slopes: Any, count: int) -> Any:
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return compile_answer(_plain(law, energy, slopes, count))
+    try:
+        parts = [_made_of(function) for function in (law, energy, slopes)]
+    except RecursionError:  # functions that call each other
+        parts = [None]
+    if None in parts:
+        return _compile(law, energy, slopes, count)
+    key = (*parts, count)
+    if key not in _known:
+        _known[key] = _compile(law, energy, slopes, count)
+        if len(_known) > _MOST_KNOWN:
+            del _known[next(iter(_known))]
+    return _known[key]
+
+
+def _made_of(function: Any) -> Hashable:
+    """All that the machine code of a function depends on: its code and the values it takes from around it; None if that cannot be told."""
+    function = _python(function)
+    if not isinstance(function, FunctionType):
+        return None
+    around = inspect.getclosurevars(function)
+    values: list[Hashable] = [function.__code__, repr(function.__defaults__)]
+    for name, value in sorted({**around.globals, **around.nonlocals}.items()):
+        if isinstance(value, ModuleType):
+            values.append((name, value.__name__))
+        elif isinstance(value, (int, float)):
+            values.append((name, type(value), repr(value)))
+        else:
+            inner = _made_of(value) if value is not function else name
+            if inner is None:
+                return None
+            values.append((name, inner))
+    return tuple(values)
+
+
+def _compile(law: Any, energy: Any, slopes: Any, count: int) -> Any:
     # division by zero gives infinity, which the solver reports
     law, energy, slopes = (njit(function, error_model="numpy") for function in (law, energy, slopes))
 
     def answer(what, param, pose, twist, t, out, columns):
-        T, V, p = carray(pose, (12,)), carray(twist, (6,)), carray(param, (count,))
-        R, x = T[:9].reshape((3, 3)), T[9:]
+        R, x, V, p = carray(pose, (3, 3)), carray(pose, (12,))[9:], carray(twist, (6,)), carray(param, (count,))
         if what == WRENCH:
             W = carray(out, (6,))
             for k in range(6):
