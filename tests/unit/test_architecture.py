@@ -1,5 +1,6 @@
 """docs/architecture.md is true to the source tree: rooms, the way of a step, layers."""
 
+import ast
 import os
 import re
 import subprocess
@@ -77,3 +78,23 @@ def test_layers_are_those_of_the_linter():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     layers = [re.sub(r"[()]", "", layer) for layer in contracts[0]["layers"]]
     assert re.findall(r"^    (\S.*)$", section("Who may import whom"), re.MULTILINE) == layers
+
+
+RECORDS = {"m", "w", "mid", "con", "net", "flow", "frames", "lag"}  # always named tuples ...
+NUMBERS = {"t", "h", "f"}  # ... and always numbers
+
+
+def test_a_letter_means_one_thing():
+    """The table of docs/theory.md: a number is never looked into, a record never computed with."""
+    for path in (p for room in ("kernels", "yardsticks") for p in (PACKAGE / room).rglob("*.py")):
+        for function in (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef)):
+            if not function.decorator_list:
+                continue  # not compiled
+            where = f"{path.relative_to(PACKAGE)}: {function.name}"
+            parameters = {a.arg for a in function.args.args}
+            for node in ast.walk(function):
+                if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.value, ast.Name):
+                    assert node.value.id not in NUMBERS & parameters, f"{where}: {node.value.id} is a number"
+                if isinstance(node, ast.BinOp):
+                    for side in (node.left, node.right):
+                        assert not (isinstance(side, ast.Name) and side.id in RECORDS & parameters), f"{where}: {side.id} is a record"

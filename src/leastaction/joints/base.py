@@ -8,7 +8,7 @@ increment over the step (nv numbers; a Cayley vector, and a translation, for bal
 the step, param[i] the numbers of `parameters()`.  Every joint has
 
     pose(param, i, q, k, d, v, f)                  R, p     pose of the joint at the fraction f of the step
-    displacement(param, i, q, k, d, v)             w, u, t  X(q)^-1 X(q + d) as quaternion and translation,
+    displacement(param, i, q, k, d, v)             w, u, shift  X(q)^-1 X(q + d) as quaternion and translation,
                                                             computed without subtracting nearly equal numbers
     columns(param, i, q, k, d, v, f, S)                     S[v+j, :] = body twist at fraction f (0 or 1) per unit
                                                             rate of coordinate j (f = 0) or of increment j (f = 1)

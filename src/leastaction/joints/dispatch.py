@@ -214,36 +214,28 @@ increment_slope = _by_kind(
     "increment_slope", "kind, d, v, j, a, l", plain.increment_slope,
     "Derivative of increment j in the pose of the step's end, (a, l) the dual column there.", groups=True, inline=True,
 )  # fmt: skip
-carry = _by_kind(
-    "carry", "kind, d, v, nv, r, target", plain.carry, "target -= r, a momentum at the start of the step seen from its end.", groups=True
+
+# ... and those that have the same name for plain coordinates (plain.py)
+_OTHERS = {
+    "carry": ("kind, d, v, nv, r, target", "target -= r, a momentum at the start of the step seen from its end."),
+    "rate": ("kind, q, k, velocity, v, nv, out", "out[k:] = time derivative of the coordinates for the joint velocity velocity[v:]."),
+    "normalise": ("kind, q, k", "Put the coordinates back on their manifold (unit quaternions)."),
+    "spring": (
+        "kind, q, k, rest, d, v, nv, f, stiffness, g",
+        "Energy of the joint spring at the fraction f (0 or 1/2) of the step; its gradient is added to g[v:].",
+    ),
+    "spring_curvature": (
+        "kind, q, k, rest, d, v, nv, stiffness, S0, S1, E",
+        "E[j, l] += derivative of the midpoint spring force on the start of joint j in the increment l (see loads at midpoint).",
+    ),
+    "retract": ("kind, retraction, x, v, nv, d", "d[v:] = the increment tau(x[v:])."),
+    "retraction_cotangent": ("kind, retraction, x, v, nv, sign, p", "p[v:] <- (dtau^-1 at sign x)' p[v:]."),
+    "rotate_and_slide": (
+        "kind, x, v, nv, d",
+        "d[v:] = the increment that turns by the rotation vector in x and translates by x in the axes of the step's start.",
+    ),
+    "canonical_rate": ("kind, x, v, nv, velocity, out", "out[v:] = dexp^-1_{-x} velocity, to second order in x."),
+}
+carry, rate, normalise, spring, spring_curvature, retract, retraction_cotangent, rotate_and_slide, canonical_rate = (
+    _by_kind(name, parameters, getattr(plain, name), doc, groups=True) for name, (parameters, doc) in _OTHERS.items()
 )
-rate = _by_kind(
-    "rate", "kind, q, k, velocity, v, nv, out", plain.rate,
-    "out[k:] = time derivative of the coordinates for the joint velocity velocity[v:].", groups=True,
-)  # fmt: skip
-normalise = _by_kind(
-    "normalise", "kind, q, k", plain.normalise, "Put the coordinates back on their manifold (unit quaternions).", groups=True
-)
-spring = _by_kind(
-    "spring", "kind, q, k, rest, d, v, nv, f, stiffness, g", plain.spring,
-    "Energy of the joint spring at the fraction f (0 or 1/2) of the step; its gradient is added to g[v:].", groups=True,
-)  # fmt: skip
-spring_curvature = _by_kind(
-    "spring_curvature", "kind, q, k, rest, d, v, nv, stiffness, S0, S1, E", plain.spring_curvature,
-    "E[j, l] += derivative of the midpoint spring force on the start of joint j in the increment l (see loads at midpoint).", groups=True,
-)  # fmt: skip
-retract = _by_kind(
-    "retract", "kind, retraction, x, v, nv, d", plain.retract, "d[v:] = the increment tau(x[v:]).", groups=True
-)
-retraction_cotangent = _by_kind(
-    "retraction_cotangent", "kind, retraction, x, v, nv, sign, p", plain.retraction_cotangent,
-    "p[v:] <- (dtau^-1 at sign x)' p[v:].", groups=True,
-)  # fmt: skip
-rotate_and_slide = _by_kind(
-    "rotate_and_slide", "kind, x, v, nv, d", plain.rotate_and_slide,
-    "d[v:] = the increment that turns by the rotation vector in x and translates by x in the axes of the step's start.", groups=True,
-)  # fmt: skip
-canonical_rate = _by_kind(
-    "canonical_rate", "kind, x, v, nv, velocity, out", plain.canonical_rate,
-    "out[v:] = dexp^-1_{-x} velocity, to second order in x.", groups=True,
-)  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiling.decorators import inlined
 from ..lie import retractions
-from ..lie.algebra import ZERO3, add, axpy, cross, dot, matvec, quat_to_matrix, scale, set_vector, sub, tmatvec, vector
+from ..lie.algebra import ZERO3, add, axpy, cross, dot, matvec, quat_to_matrix, scale, set_vector, sub, tmatvec, transposed, vector
 from ..lie.rotations import cayley_quaternion, cayley_vector, half_quaternion
 from . import reference, rotation
 from .base import NOT_DRAWN
@@ -139,17 +139,12 @@ def coordinates_of(param, i, R, p, old, k, out):
 
 
 @inlined
-def transposed(R):
-    return R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]
-
-
-@inlined
 def advance(q, k, d, v, nv):
     w, u = rotation.load_quaternion(q, k + 3)
-    t = matvec(quat_to_matrix(w, u), (d[v + 3], d[v + 4], d[v + 5]))
-    q[k] += t[0]
-    q[k + 1] += t[1]
-    q[k + 2] += t[2]
+    shift = matvec(quat_to_matrix(w, u), (d[v + 3], d[v + 4], d[v + 5]))
+    q[k] += shift[0]
+    q[k + 1] += shift[1]
+    q[k + 2] += shift[2]
     rotation.advance_rotation(q, k + 3, d, v)
 
 
@@ -258,9 +253,9 @@ def increment_slope(d, v, j, a, l):
 @inlined
 def retract(retraction, x, v, nv, d):
     """A screw motion, for the exponential."""
-    w, u, t = retractions.displacement(retraction, vector(x, v), vector(x, v + 3))
+    w, u, shift = retractions.displacement(retraction, vector(x, v), vector(x, v + 3))
     set_vector(d, v, cayley_vector(w, u))
-    set_vector(d, v + 3, t)
+    set_vector(d, v + 3, shift)
 
 
 @inlined

@@ -170,12 +170,20 @@ def matmul(a, b):
 
 
 @inlined
+def transposed(m):
+    return m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]
+
+
+@inlined
 def matmul_t(a, b):
     """a b'"""
-    return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2], a[0] * b[3] + a[1] * b[4] + a[2] * b[5], a[0] * b[6] + a[1] * b[7] + a[2] * b[8],
-            a[3] * b[0] + a[4] * b[1] + a[5] * b[2], a[3] * b[3] + a[4] * b[4] + a[5] * b[5], a[3] * b[6] + a[4] * b[7] + a[5] * b[8],
-            a[6] * b[0] + a[7] * b[1] + a[8] * b[2], a[6] * b[3] + a[7] * b[4] + a[8] * b[5], a[6] * b[6] + a[7] * b[7] + a[8] * b[8]
-            )  # fmt: skip
+    return matmul(a, transposed(b))
+
+
+@inlined
+def tmatmul(a, b):
+    """a' b"""
+    return matmul(transposed(a), b)
 
 
 @inlined

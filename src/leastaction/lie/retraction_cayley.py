@@ -11,25 +11,25 @@ COUPLES = True
 
 
 @inlined
-def coordinates(w, u, t):
-    """x = cay^-1 of the displacement with quaternion (w, u) and translation t."""
+def coordinates(w, u, shift):
+    """x = cay^-1 of the displacement with quaternion (w, u) and translation `shift`."""
     phi = scale(2.0 / w, u)
-    return phi, axpy(-0.5, cross(phi, t), t)
+    return phi, axpy(-0.5, cross(phi, shift), shift)
 
 
 @inlined
 def displacement(phi, rho):
-    """Quaternion (w, u), translation t of cay(x): t = (4 + 2 phi^ + phi phi') rho / (4 + phi.phi)."""
+    """Quaternion (w, u), translation `shift` of cay(x): t = (4 + 2 phi^ + phi phi') rho / (4 + phi.phi)."""
     n = dot(phi, phi)
     w = 2.0 / (4.0 + n) ** 0.5
     y = cross(phi, rho)
     s = dot(phi, rho)
-    t = (
+    shift = (
         4.0 * rho[0] + 2.0 * y[0] + s * phi[0],
         4.0 * rho[1] + 2.0 * y[1] + s * phi[1],
         4.0 * rho[2] + 2.0 * y[2] + s * phi[2],
     )
-    return w, scale(0.5 * w, phi), scale(1.0 / (4.0 + n), t)
+    return w, scale(0.5 * w, phi), scale(1.0 / (4.0 + n), shift)
 
 
 @inlined

@@ -77,18 +77,18 @@ def gamma2(x):
 
 
 @inlined
-def coordinates(w, u, t):
-    """x = log of the displacement with quaternion (w, u) and translation t."""
+def coordinates(w, u, shift):
+    """x = log of the displacement with quaternion (w, u) and translation `shift`."""
     phi = scale(half_angle_ratio(w, u), u)
     gam, _ = gammas(dot(phi, phi))
-    y = cross(phi, t)
+    y = cross(phi, shift)
     z = cross(phi, y)
-    return phi, (t[0] - 0.5 * y[0] + gam * z[0], t[1] - 0.5 * y[1] + gam * z[1], t[2] - 0.5 * y[2] + gam * z[2])
+    return phi, (shift[0] - 0.5 * y[0] + gam * z[0], shift[1] - 0.5 * y[1] + gam * z[1], shift[2] - 0.5 * y[2] + gam * z[2])
 
 
 @inlined
 def displacement(phi, rho):
-    """Quaternion (w, u), translation t of exp(x)."""
+    """Quaternion (w, u), translation `shift` of exp(x)."""
     x = dot(phi, phi)
     if x < SERIES_BELOW:
         # sin(th/2)/th, cos(th/2), (1 - cos th)/th^2, (th - sin th)/th^3

@@ -18,14 +18,14 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inlined
-def coordinates(w, u, t):
-    """x of the displacement with quaternion (w, u) and translation t."""
-    return scale(2.0 if w > 0.0 else -2.0, u), t
+def coordinates(w, u, shift):
+    """x of the displacement with quaternion (w, u) and translation `shift`."""
+    return scale(2.0 if w > 0.0 else -2.0, u), shift
 
 
 @inlined
 def displacement(phi, rho):
-    """Quaternion (w, u) and translation t of x; eq 32."""
+    """Quaternion (w, u) and translation `shift` of x; eq 32."""
     u = scale(0.5, phi)
     return math.sqrt(1.0 - dot(u, u)), u, rho
 

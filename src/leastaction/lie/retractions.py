@@ -46,8 +46,8 @@ class Functions(NamedTuple):
 def _functions(names: Sequence[str]) -> Functions:
     cases = [ALL[name] for name in names]
     return Functions(
-        switch("coordinates", "retraction, w, u, t", cases, inline=True, doc="x = tau^-1(displacement) as (phi, rho)."),
-        switch("displacement", "retraction, phi, rho", cases, inline=True, doc="tau(x) as quaternion (w, u) and translation t."),
+        switch("coordinates", "retraction, w, u, shift", cases, inline=True, doc="x = tau^-1(displacement) as (phi, rho)."),
+        switch("displacement", "retraction, phi, rho", cases, inline=True, doc="tau(x) as quaternion (w, u) and translation."),
         switch("cotangent", "retraction, phi, rho, m, l", cases, inline=True, doc="(dtau^-1_x)' applied to the momentum (m, l)."),
         switch("stiffness", "retraction, phi, rho, mass, moment, inertia", cases, inline=True, doc="h K of docs/theory (3), four blocks."),
     )

@@ -60,7 +60,7 @@ def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array
     work.q[:], work.d[:] = q0, d
     arrays = midpoint_arrays(model, work, None, make_memory(t), integrator.numbers(dt))
     midpoint_kernels.step_derivatives(arrays, t, np.zeros((model.nv, model.nv)))
-    lag, newton = arrays.s, arrays.n
+    lag, newton = arrays.lag, arrays.newton
     f = newton.force + tau
     f_q, f_v = lag.force_q, -np.diag(model.tree.damping)
     if len(model.tree.custom) or len(model.tree.law_on):

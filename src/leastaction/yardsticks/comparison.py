@@ -10,7 +10,8 @@ from ..compiling.records import floats, integers
 from ..kernels.solving.dense import dense_solve
 from ..kernels.solving.guess import continue_polynomial
 from ..kernels.solving.memory import HISTORY, LAST_RESIDUAL, SCALE, TIME
-from ..kernels.solving.newton import relative_size, solve_equations
+from ..kernels.solving.newton import solve_equations
+from ..kernels.solving.sizes import relative_size
 from ..kernels.stepping.loop import Method, make_steps
 from ..kernels.stepping.variational import EQUATIONS, Options, Step, begin_at, finish_step, write_step
 from ..kernels.tree.articulated import forward_dynamics, mass_factor, mass_solve

@@ -68,29 +68,29 @@ def make_tables(frames: Frames, cached: bool) -> Tables:
 
 
 @inlined
-def local(f, k, q):
+def local(frames, k, q):
     """g_k as (R, p)."""
-    rot, p, _, _ = local_pose(f, k, q[f.coordinate[k]] if f.motion[k] != STILL else 0.0)
+    rot, p, _, _ = local_pose(frames, k, q[frames.coordinate[k]] if frames.motion[k] != STILL else 0.0)
     return rot, p
 
 
 @inlined
-def next_pose(f, k, g, A, a, order):
+def next_pose(frames, k, g, A, a, order):
     """[A a] g_k (a pose or a derivative of one), differentiated `order` times in the frame's own coordinate: g' = g xi^."""
     A, a = matmul(A, g[0]), add(a, matvec(A, g[1]))
     if order > 0:
-        omega, vel = unit_twist(f.motion[k], f.pitch[k])
+        omega, vel = unit_twist(frames.motion[k], frames.pitch[k])
         for _ in range(order):
             A, a = mat_hat(A, omega), matvec(A, vel)
     return A, a
 
 
 @inlined
-def next_twist(f, k, g, a, l, order):
+def next_twist(frames, k, g, a, l, order):
     """Ad_{g_k^-1} v, differentiated `order` times in the frame's own coordinate: (Ad v)' = [Ad v, xi]."""
     a, l = twist_to_child(g[0], g[1], a, l)
     if order > 0:
-        omega, vel = unit_twist(f.motion[k], f.pitch[k])
+        omega, vel = unit_twist(frames.motion[k], frames.pitch[k])
         for _ in range(order):
             a, l = bracket(a, l, omega, vel)
     return a, l
@@ -106,81 +106,82 @@ def store_twist(array, k, twist):
 
 
 @kernel
-def fill_first(f, t, q, v):
+def fill_first(frames, tab, q, v):
     """(2), (3), (5), (6), (8) of all frames, from the parents to the children."""
-    for k in range(1, f.parent.shape[0]):
-        parent, own = f.parent[k], f.coordinate[k]
-        g = local(f, k, q)
-        store9(t.local, k, 0, g[0])
-        store3(t.local, k, 9, g[1])
-        P, p = load9(t.pose, parent, 0), load3(t.pose, parent, 9)
-        b, d = load3(t.twist, parent, 0), load3(t.twist, parent, 3)
-        A, a = next_pose(f, k, g, P, p, 0)
-        store9(t.pose, k, 0, A)
-        store3(t.pose, k, 9, a)
-        a, l = next_twist(f, k, g, b, d, 0)
-        for x in range(f.depth[parent]):
-            i = f.above[k, x]
-            A, o = next_pose(f, k, g, load9(t.pose_q[parent], i, 0), load3(t.pose_q[parent], i, 9), 0)
-            store_pose(t.pose_q[k], i, A, o)
-            store_twist(t.twist_q[k], i, next_twist(f, k, g, load3(t.twist_q[parent], i, 0), load3(t.twist_q[parent], i, 3), 0))
-            store_twist(t.twist_v[k], i, next_twist(f, k, g, load3(t.twist_v[parent], i, 0), load3(t.twist_v[parent], i, 3), 0))
-        if f.motion[k] != STILL:
-            A, o = next_pose(f, k, g, P, p, 1)
-            store_pose(t.pose_q[k], own, A, o)
-            store_twist(t.twist_q[k], own, next_twist(f, k, g, b, d, 1))
-            omega, vel = unit_twist(f.motion[k], f.pitch[k])
-            store_twist(t.twist_v[k], own, (omega, vel))
+    for k in range(1, frames.parent.shape[0]):
+        parent, own = frames.parent[k], frames.coordinate[k]
+        g = local(frames, k, q)
+        store9(tab.local, k, 0, g[0])
+        store3(tab.local, k, 9, g[1])
+        P, p = load9(tab.pose, parent, 0), load3(tab.pose, parent, 9)
+        b, d = load3(tab.twist, parent, 0), load3(tab.twist, parent, 3)
+        A, a = next_pose(frames, k, g, P, p, 0)
+        store9(tab.pose, k, 0, A)
+        store3(tab.pose, k, 9, a)
+        a, l = next_twist(frames, k, g, b, d, 0)
+        for x in range(frames.depth[parent]):
+            i = frames.above[k, x]
+            A, o = next_pose(frames, k, g, load9(tab.pose_q[parent], i, 0), load3(tab.pose_q[parent], i, 9), 0)
+            store_pose(tab.pose_q[k], i, A, o)
+            store_twist(tab.twist_q[k], i, next_twist(frames, k, g, load3(tab.twist_q[parent], i, 0), load3(tab.twist_q[parent], i, 3), 0))
+            store_twist(tab.twist_v[k], i, next_twist(frames, k, g, load3(tab.twist_v[parent], i, 0), load3(tab.twist_v[parent], i, 3), 0))
+        if frames.motion[k] != STILL:
+            A, o = next_pose(frames, k, g, P, p, 1)
+            store_pose(tab.pose_q[k], own, A, o)
+            store_twist(tab.twist_q[k], own, next_twist(frames, k, g, b, d, 1))
+            omega, vel = unit_twist(frames.motion[k], frames.pitch[k])
+            store_twist(tab.twist_v[k], own, (omega, vel))
             a, l = axpy(v[own], omega, a), axpy(v[own], vel, l)
-        store3(t.twist, k, 0, a)
-        store3(t.twist, k, 3, l)
+        store3(tab.twist, k, 0, a)
+        store3(tab.twist, k, 3, l)
 
 
 @kernel
-def fill_second(f, t):
+def fill_second(frames, tab):
     """(4), (7), (10) of all frames, after `fill_first`."""
-    for k in range(1, f.parent.shape[0]):
-        parent, own = f.parent[k], f.coordinate[k]
-        g = load9(t.local, k, 0), load3(t.local, k, 9)
-        moves = 1 if f.motion[k] != STILL else 0
-        for x in range(f.depth[parent]):
-            i = f.above[k, x]
-            for y in range(f.depth[parent]):
-                j = f.above[k, y]
-                A, a = next_pose(f, k, g, load9(t.pose_qq[parent, i], j, 0), load3(t.pose_qq[parent, i], j, 9), 0)
-                store_pose(t.pose_qq[k, i], j, A, a)
-                old = load3(t.twist_qq[parent, i], j, 0), load3(t.twist_qq[parent, i], j, 3)
-                store_twist(t.twist_qq[k, i], j, next_twist(f, k, g, old[0], old[1], 0))
-                old = load3(t.twist_qv[parent, i], j, 0), load3(t.twist_qv[parent, i], j, 3)
-                store_twist(t.twist_qv[k, i], j, next_twist(f, k, g, old[0], old[1], 0))
+    for k in range(1, frames.parent.shape[0]):
+        parent, own = frames.parent[k], frames.coordinate[k]
+        g = load9(tab.local, k, 0), load3(tab.local, k, 9)
+        moves = 1 if frames.motion[k] != STILL else 0
+        for x in range(frames.depth[parent]):
+            i = frames.above[k, x]
+            for y in range(frames.depth[parent]):
+                j = frames.above[k, y]
+                A, a = next_pose(frames, k, g, load9(tab.pose_qq[parent, i], j, 0), load3(tab.pose_qq[parent, i], j, 9), 0)
+                store_pose(tab.pose_qq[k, i], j, A, a)
+                old = load3(tab.twist_qq[parent, i], j, 0), load3(tab.twist_qq[parent, i], j, 3)
+                store_twist(tab.twist_qq[k, i], j, next_twist(frames, k, g, old[0], old[1], 0))
+                old = load3(tab.twist_qv[parent, i], j, 0), load3(tab.twist_qv[parent, i], j, 3)
+                store_twist(tab.twist_qv[k, i], j, next_twist(frames, k, g, old[0], old[1], 0))
             if moves:  # one index is the frame's own coordinate; in qd_own the velocity does not depend on q_i: xi is constant
-                A, a = next_pose(f, k, g, load9(t.pose_q[parent], i, 0), load3(t.pose_q[parent], i, 9), 1)
-                store_pose(t.pose_qq[k, i], own, A, a)
-                store_pose(t.pose_qq[k, own], i, A, a)
-                bent = next_twist(f, k, g, load3(t.twist_q[parent], i, 0), load3(t.twist_q[parent], i, 3), 1)
-                store_twist(t.twist_qq[k, i], own, bent)
-                store_twist(t.twist_qq[k, own], i, bent)
-                store_twist(t.twist_qv[k, own], i, next_twist(f, k, g, load3(t.twist_v[parent], i, 0), load3(t.twist_v[parent], i, 3), 1))
+                A, a = next_pose(frames, k, g, load9(tab.pose_q[parent], i, 0), load3(tab.pose_q[parent], i, 9), 1)
+                store_pose(tab.pose_qq[k, i], own, A, a)
+                store_pose(tab.pose_qq[k, own], i, A, a)
+                bent = next_twist(frames, k, g, load3(tab.twist_q[parent], i, 0), load3(tab.twist_q[parent], i, 3), 1)
+                store_twist(tab.twist_qq[k, i], own, bent)
+                store_twist(tab.twist_qq[k, own], i, bent)
+                bent = next_twist(frames, k, g, load3(tab.twist_v[parent], i, 0), load3(tab.twist_v[parent], i, 3), 1)
+                store_twist(tab.twist_qv[k, own], i, bent)
         if moves:
-            A, a = next_pose(f, k, g, load9(t.pose, parent, 0), load3(t.pose, parent, 9), 2)
-            store_pose(t.pose_qq[k, own], own, A, a)
-            store_twist(t.twist_qq[k, own], own, next_twist(f, k, g, load3(t.twist, parent, 0), load3(t.twist, parent, 3), 2))
+            A, a = next_pose(frames, k, g, load9(tab.pose, parent, 0), load3(tab.pose, parent, 9), 2)
+            store_pose(tab.pose_qq[k, own], own, A, a)
+            store_twist(tab.twist_qq[k, own], own, next_twist(frames, k, g, load3(tab.twist, parent, 0), load3(tab.twist, parent, 3), 2))
 
 
 # --------------------------------------------------------------------------------------------- without caching
 
 
 @kernel
-def walk_pose(f, t, q, k, i, j):
+def walk_pose(frames, tab, q, k, i, j):
     """(2)-(4): pose of frame k, differentiated in q_i and q_j (NONE: not), from the root."""
     A, a = WORLD, ZERO3
     missing = (1 if i != NONE else 0) + (1 if j != NONE else 0)
-    for step in range(t.length[k]):
-        at = t.path[k, step]
+    for step in range(tab.length[k]):
+        at = tab.path[k, step]
         order = 0
-        if f.motion[at] != STILL:
-            order = (1 if i == f.coordinate[at] else 0) + (1 if j == f.coordinate[at] else 0)
-        A, a = next_pose(f, at, local(f, at, q), A, a, order)
+        if frames.motion[at] != STILL:
+            order = (1 if i == frames.coordinate[at] else 0) + (1 if j == frames.coordinate[at] else 0)
+        A, a = next_pose(frames, at, local(frames, at, q), A, a, order)
         missing -= order
     if missing > 0:
         return NOTHING, ZERO3
@@ -188,22 +189,22 @@ def walk_pose(f, t, q, k, i, j):
 
 
 @kernel
-def walk_twist(f, t, q, v, k, i, j, r):
+def walk_twist(frames, tab, q, v, k, i, j, r):
     """(5)-(10): velocity of frame k, differentiated in q_i, q_j and qd_r (NONE: not), from the root."""
     a, l = ZERO3, ZERO3
     missing = (1 if i != NONE else 0) + (1 if j != NONE else 0)
     started, plain = r == NONE, True
-    for step in range(t.length[k]):
-        at = t.path[k, step]
-        c = f.coordinate[at]
+    for step in range(tab.length[k]):
+        at = tab.path[k, step]
+        c = frames.coordinate[at]
         order = 0
-        if f.motion[at] != STILL:
+        if frames.motion[at] != STILL:
             order = (1 if i == c else 0) + (1 if j == c else 0)
-        a, l = next_twist(f, at, local(f, at, q), a, l, order)
+        a, l = next_twist(frames, at, local(frames, at, q), a, l, order)
         missing -= order
         plain = plain and order == 0
-        if f.motion[at] != STILL and (c == r or r == NONE):
-            omega, vel = unit_twist(f.motion[at], f.pitch[at])
+        if frames.motion[at] != STILL and (c == r or r == NONE):
+            omega, vel = unit_twist(frames.motion[at], frames.pitch[at])
             if c == r:
                 started = True
                 if plain:
@@ -219,29 +220,29 @@ def walk_twist(f, t, q, v, k, i, j, r):
 
 
 @inlined
-def pose_value(f, t, q, k, i, j):
-    if t.cached == 0:
-        return walk_pose(f, t, q, k, i, j)
+def pose_value(frames, tab, q, k, i, j):
+    if tab.cached == 0:
+        return walk_pose(frames, tab, q, k, i, j)
     if i == NONE:
-        return load9(t.pose, k, 0), load3(t.pose, k, 9)
+        return load9(tab.pose, k, 0), load3(tab.pose, k, 9)
     if j == NONE:
-        return load9(t.pose_q[k], i, 0), load3(t.pose_q[k], i, 9)
-    return load9(t.pose_qq[k, i], j, 0), load3(t.pose_qq[k, i], j, 9)
+        return load9(tab.pose_q[k], i, 0), load3(tab.pose_q[k], i, 9)
+    return load9(tab.pose_qq[k, i], j, 0), load3(tab.pose_qq[k, i], j, 9)
 
 
 @inlined
-def twist_value(f, t, q, v, k, i, j, r):
-    if t.cached == 0:
-        return walk_twist(f, t, q, v, k, i, j, r)
+def twist_value(frames, tab, q, v, k, i, j, r):
+    if tab.cached == 0:
+        return walk_twist(frames, tab, q, v, k, i, j, r)
     if r != NONE:
         if i == NONE:
-            return load3(t.twist_v[k], r, 0), load3(t.twist_v[k], r, 3)
-        return load3(t.twist_qv[k, i], r, 0), load3(t.twist_qv[k, i], r, 3)
+            return load3(tab.twist_v[k], r, 0), load3(tab.twist_v[k], r, 3)
+        return load3(tab.twist_qv[k, i], r, 0), load3(tab.twist_qv[k, i], r, 3)
     if i == NONE:
-        return load3(t.twist, k, 0), load3(t.twist, k, 3)
+        return load3(tab.twist, k, 0), load3(tab.twist, k, 3)
     if j == NONE:
-        return load3(t.twist_q[k], i, 0), load3(t.twist_q[k], i, 3)
-    return load3(t.twist_qq[k, i], j, 0), load3(t.twist_qq[k, i], j, 3)
+        return load3(tab.twist_q[k], i, 0), load3(tab.twist_q[k], i, 3)
+    return load3(tab.twist_qq[k, i], j, 0), load3(tab.twist_qq[k, i], j, 3)
 
 
 @inlined
@@ -250,85 +251,85 @@ def work_of(twist, momentum):
 
 
 @inlined
-def lifted(f, k, pose):
+def lifted(frames, k, pose):
     """Mass times what the centre of mass moves, for a derivative of the pose of frame k."""
-    return axpy(f.body[k, MASS], pose[1], matvec(pose[0], load3(f.body, k, MOMENT)))
+    return axpy(frames.body[k, MASS], pose[1], matvec(pose[0], load3(frames.body, k, MOMENT)))
 
 
 @kernel
-def sum_gradients(f, t, s, q, v):
+def sum_gradients(frames, tab, lag, q, v):
     """(23), (25), (31) into s.q and s.v; fills the tables if there are any."""
-    if t.cached != 0:
-        fill_first(f, t, q, v)
-    gravity = (f.gravity[0], f.gravity[1], f.gravity[2])
+    if tab.cached != 0:
+        fill_first(frames, tab, q, v)
+    gravity = (frames.gravity[0], frames.gravity[1], frames.gravity[2])
     for j in range(q.shape[0]):
-        s.q[j], s.v[j], s.force[j] = -f.stiffness[j] * (q[j] - f.rest[j]), 0.0, 0.0
-    for k in range(1, f.parent.shape[0]):
-        if f.massive[k] == 0:
+        lag.q[j], lag.v[j], lag.force[j] = -frames.stiffness[j] * (q[j] - frames.rest[j]), 0.0, 0.0
+    for k in range(1, frames.parent.shape[0]):
+        if frames.massive[k] == 0:
             continue
-        for x in range(f.depth[k]):
-            i = f.above[k, x]
-            a, l = twist_value(f, t, q, v, k, NONE, NONE, NONE)
-            momentum = body_momentum(f.body, k, a, l)
-            s.q[i] += work_of(twist_value(f, t, q, v, k, i, NONE, NONE), momentum)
-            s.q[i] += dot(gravity, lifted(f, k, pose_value(f, t, q, k, i, NONE)))
-            s.v[i] += work_of(twist_value(f, t, q, v, k, NONE, NONE, i), momentum)
-    s.size[0] = 0.0
+        for x in range(frames.depth[k]):
+            i = frames.above[k, x]
+            a, l = twist_value(frames, tab, q, v, k, NONE, NONE, NONE)
+            momentum = body_momentum(frames.body, k, a, l)
+            lag.q[i] += work_of(twist_value(frames, tab, q, v, k, i, NONE, NONE), momentum)
+            lag.q[i] += dot(gravity, lifted(frames, k, pose_value(frames, tab, q, k, i, NONE)))
+            lag.v[i] += work_of(twist_value(frames, tab, q, v, k, NONE, NONE, i), momentum)
+    lag.size[0] = 0.0
     for j in range(q.shape[0]):
-        s.size[0] = max(s.size[0], abs(s.q[j]))
+        lag.size[0] = max(lag.size[0], abs(lag.q[j]))
 
 
 @kernel
-def sum_curvatures(f, t, s, q, v):
+def sum_curvatures(frames, tab, lag, q, v):
     """(24), (26), (27) into s.qq, s.qv, s.vv, where `sum_gradients` was evaluated last."""
-    if t.cached != 0:
-        fill_second(f, t)
-    gravity = (f.gravity[0], f.gravity[1], f.gravity[2])
+    if tab.cached != 0:
+        fill_second(frames, tab)
+    gravity = (frames.gravity[0], frames.gravity[1], frames.gravity[2])
     nv = q.shape[0]
     for i in range(nv):
         for j in range(nv):
-            s.qq[i, j], s.qv[i, j], s.vv[i, j] = 0.0, 0.0, 0.0
-        s.qq[i, i] = -f.stiffness[i]
-    for k in range(1, f.parent.shape[0]):
-        if f.massive[k] == 0:
+            lag.qq[i, j], lag.qv[i, j], lag.vv[i, j] = 0.0, 0.0, 0.0
+        lag.qq[i, i] = -frames.stiffness[i]
+    for k in range(1, frames.parent.shape[0]):
+        if frames.massive[k] == 0:
             continue
-        for x in range(f.depth[k]):
-            for y in range(f.depth[k]):
-                i, j = f.above[k, x], f.above[k, y]
-                a, l = twist_value(f, t, q, v, k, NONE, NONE, NONE)
-                momentum = body_momentum(f.body, k, a, l)
-                a, l = twist_value(f, t, q, v, k, NONE, NONE, j)
-                along = body_momentum(f.body, k, a, l)
-                s.qv[i, j] += work_of(twist_value(f, t, q, v, k, i, NONE, NONE), along)
-                s.qv[i, j] += work_of(twist_value(f, t, q, v, k, i, NONE, j), momentum)
+        for x in range(frames.depth[k]):
+            for y in range(frames.depth[k]):
+                i, j = frames.above[k, x], frames.above[k, y]
+                a, l = twist_value(frames, tab, q, v, k, NONE, NONE, NONE)
+                momentum = body_momentum(frames.body, k, a, l)
+                a, l = twist_value(frames, tab, q, v, k, NONE, NONE, j)
+                along = body_momentum(frames.body, k, a, l)
+                lag.qv[i, j] += work_of(twist_value(frames, tab, q, v, k, i, NONE, NONE), along)
+                lag.qv[i, j] += work_of(twist_value(frames, tab, q, v, k, i, NONE, j), momentum)
                 if y > x:  # the other two are symmetric
                     continue
-                a, l = twist_value(f, t, q, v, k, j, NONE, NONE)
-                turned = body_momentum(f.body, k, a, l)
-                bent = work_of(twist_value(f, t, q, v, k, i, NONE, NONE), turned)
-                bent += work_of(twist_value(f, t, q, v, k, i, j, NONE), momentum)
-                bent += dot(gravity, lifted(f, k, pose_value(f, t, q, k, i, j)))
-                inertia = work_of(twist_value(f, t, q, v, k, NONE, NONE, i), along)
-                s.qq[i, j] += bent
-                s.vv[i, j] += inertia
+                a, l = twist_value(frames, tab, q, v, k, j, NONE, NONE)
+                turned = body_momentum(frames.body, k, a, l)
+                bent = work_of(twist_value(frames, tab, q, v, k, i, NONE, NONE), turned)
+                bent += work_of(twist_value(frames, tab, q, v, k, i, j, NONE), momentum)
+                bent += dot(gravity, lifted(frames, k, pose_value(frames, tab, q, k, i, j)))
+                inertia = work_of(twist_value(frames, tab, q, v, k, NONE, NONE, i), along)
+                lag.qq[i, j] += bent
+                lag.vv[i, j] += inertia
                 if i != j:
-                    s.qq[j, i] += bent
-                    s.vv[j, i] += inertia
+                    lag.qq[j, i] += bent
+                    lag.vv[j, i] += inertia
 
 
 @entry
-def evaluate(f, t, s, q, v):
+def evaluate(frames, tab, lag, q, v):
     """The tables (if cached) and all derivatives of the Lagrangian at (q, v)."""
-    sum_gradients(f, t, s, q, v)
-    sum_curvatures(f, t, s, q, v)
+    sum_gradients(frames, tab, lag, q, v)
+    sum_curvatures(frames, tab, lag, q, v)
 
 
 @entry
-def single(f, t, q, v, k, i, j, r, pose, twist):
+def single(frames, tab, q, v, k, i, j, r, pose, twist):
     """One value of (2)-(4) into pose (12,) and of (5)-(10) into twist (6,); indices -1 mean no derivative."""
-    A, a = pose_value(f, t, q, k, i, j)
+    A, a = pose_value(frames, tab, q, k, i, j)
     for c in range(9):
         pose[c] = A[c]
-    b, l = twist_value(f, t, q, v, k, i, j, r)
+    b, l = twist_value(frames, tab, q, v, k, i, j, r)
     for c in range(3):
         pose[9 + c], twist[c], twist[3 + c] = a[c], b[c], l[c]

@@ -19,12 +19,12 @@ _MOST_CACHED = 64  # degrees of freedom; the tables grow with their cube
 
 @inlined
 def by_frames(a):
-    sum_gradients(a.f, a.tables, a.s, a.n.middle, a.n.velocity)
+    sum_gradients(a.frames, a.tables, a.lag, a.newton.middle, a.newton.velocity)
 
 
 @inlined
 def curvatures_by_frames(a):
-    sum_curvatures(a.f, a.tables, a.s, a.n.middle, a.n.velocity)
+    sum_curvatures(a.frames, a.tables, a.lag, a.newton.middle, a.newton.velocity)
 
 
 FRAMES = Derivatives(by_frames, curvatures_by_frames)
@@ -66,5 +66,5 @@ class _Stepper(MidpointStepper):
 
     def __init__(self, integrator: Johnson2009, model: Model, state: State, dt: float):
         super().__init__(integrator, model, state, dt)
-        self.arrays = self.arrays._replace(tables=make_tables(self.arrays.f, integrator.evaluation == "cached"))
+        self.arrays = self.arrays._replace(tables=make_tables(self.arrays.frames, integrator.evaluation == "cached"))
         self.compile(run)

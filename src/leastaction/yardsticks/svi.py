@@ -26,7 +26,7 @@ from ..kernels.lagrangian.frames import STILL, Frames, local_pose, store_pose, u
 from ..kernels.tree.layout import MASS, MOMENT
 from ..kernels.tree.loads import gravity_wrench
 from ..kernels.tree.spatial import body_momentum, twist_to_child
-from ..lie.algebra import ZERO3, add, axpy, cross, dot, load3, load9, matadd, matmul, matvec, scale, store3, tmatvec
+from ..lie.algebra import ZERO3, add, axpy, cross, dot, load3, load9, matadd, matmul, matvec, scale, store3, tmatvec, transposed
 
 # evaluations
 MATRICES, TWISTS = 0, 1
@@ -63,11 +63,6 @@ def product(A, a, B, b, last):
 
 
 @inlined
-def transpose(A):
-    return A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8]
-
-
-@inlined
 def matrix_of(omega, vel):
     """Twist as a homogeneous matrix."""
     return (0.0, -omega[2], omega[1], omega[2], 0.0, -omega[0], -omega[1], omega[0], 0.0), vel
@@ -80,13 +75,13 @@ def work(array, k, a, l):
 
 
 @kernel
-def gradients_by_matrices(f, s, q, d, h):
+def gradients_by_matrices(frames, s, q, d, h):
     """dL/dq and dL/dqd of the kinetic and gravitational energy."""
-    for k in range(1, f.parent.shape[0]):
-        parent, j, moves = f.parent[k], f.coordinate[k], f.motion[k] != STILL
+    for k in range(1, frames.parent.shape[0]):
+        parent, j, moves = frames.parent[k], frames.coordinate[k], frames.motion[k] != STILL
         x, rate = (q[j] + 0.5 * d[j], d[j] / h) if moves else (0.0, 0.0)
-        G, g, G1, g1 = local_pose(f, k, x)
-        I = transpose(G)
+        G, g, G1, g1 = local_pose(frames, k, x)
+        I = transposed(G)
         i = scale(-1.0, matvec(I, g))
         # (2), (5); v_par g_k serves (5) and (6)
         P, p = load9(s.pose, parent, 0), load3(s.pose, parent, 9)
@@ -94,9 +89,9 @@ def gradients_by_matrices(f, s, q, d, h):
         store_pose(s.pose, k, *product(P, p, G, g, 1.0))
         VG, vg = product(V, v, G, g, 1.0)
         B, b = product(I, i, VG, vg, 0.0)
-        first, source, above = f.write[k], f.read[k], f.depth[parent]
+        first, source, above = frames.write[k], frames.read[k], frames.depth[parent]
         if moves:
-            omega, vel = unit_twist(f.motion[k], f.pitch[k])
+            omega, vel = unit_twist(frames.motion[k], frames.pitch[k])
             U, u = matrix_of(omega, vel)
             W, w = matrix_of(scale(rate, omega), scale(rate, vel))
             B, b = matadd(B, W), add(b, w)
@@ -111,7 +106,7 @@ def gradients_by_matrices(f, s, q, d, h):
         if moves:
             own = first + above
             store_pose(s.pose_q, own, *product(P, p, G1, g1, 0.0))
-            I1 = transpose(G1)
+            I1 = transposed(G1)
             i1 = scale(-1.0, add(matvec(I1, g), matvec(I, g1)))
             Y, y = product(I1, i1, VG, vg, 0.0)
             Z, z = product(V, v, G1, g1, 0.0)
@@ -120,12 +115,12 @@ def gradients_by_matrices(f, s, q, d, h):
             store_pose(s.velocity_qd, own, U, u)
         store_pose(s.velocity, k, B, b)
         # (23), (25), (31)
-        if f.massive[k]:
-            ma, ml = body_momentum(f.body, k, (B[7], B[2], B[3]), b)
-            gravity, c = (f.gravity[0], f.gravity[1], f.gravity[2]), load3(f.body, k, MOMENT)
-            for a in range(f.depth[k]):
-                row, j = first + a, f.above[k, a]
-                lifted = axpy(f.body[k, MASS], load3(s.pose_q, row, 9), matvec(load9(s.pose_q, row, 0), c))
+        if frames.massive[k]:
+            ma, ml = body_momentum(frames.body, k, (B[7], B[2], B[3]), b)
+            gravity, c = (frames.gravity[0], frames.gravity[1], frames.gravity[2]), load3(frames.body, k, MOMENT)
+            for a in range(frames.depth[k]):
+                row, j = first + a, frames.above[k, a]
+                lifted = axpy(frames.body[k, MASS], load3(s.pose_q, row, 9), matvec(load9(s.pose_q, row, 0), c))
                 s.dL_dq[j] += work(s.velocity_q, row, ma, ml) + dot(gravity, lifted)
                 s.dL_dqd[j] += work(s.velocity_qd, row, ma, ml)
 
@@ -134,30 +129,30 @@ def gradients_by_matrices(f, s, q, d, h):
 
 
 @kernel
-def gradients_by_twists(f, s, q, d, h):
+def gradients_by_twists(frames, s, q, d, h):
     """dL/dq and dL/dqd of the kinetic and gravitational energy."""
-    for k in range(1, f.parent.shape[0]):
-        parent, j, moves = f.parent[k], f.coordinate[k], f.motion[k] != STILL
+    for k in range(1, frames.parent.shape[0]):
+        parent, j, moves = frames.parent[k], frames.coordinate[k], frames.motion[k] != STILL
         x, rate = (q[j] + 0.5 * d[j], d[j] / h) if moves else (0.0, 0.0)
-        R, p, _, _ = local_pose(f, k, x)
+        R, p, _, _ = local_pose(frames, k, x)
         va, vl = twist_to_child(R, p, load3(s.velocity, parent, 0), load3(s.velocity, parent, 3))
         down = tmatvec(R, load3(s.down, parent, 0))
         store3(s.down, k, 0, down)
-        first, source, above = f.write[k], f.read[k], f.depth[parent]
-        ua, ul = unit_twist(f.motion[k], f.pitch[k]) if moves else (ZERO3, ZERO3)
+        first, source, above = frames.write[k], frames.read[k], frames.depth[parent]
+        ua, ul = unit_twist(frames.motion[k], frames.pitch[k]) if moves else (ZERO3, ZERO3)
         wa, wl = axpy(rate, ua, va), axpy(rate, ul, vl)
         store3(s.velocity, k, 0, wa)
         store3(s.velocity, k, 3, wl)
-        ma, ml = body_momentum(f.body, k, wa, wl)
-        ga, gl = gravity_wrench(f.body, k, down)
-        for a in range(f.depth[k]):
+        ma, ml = body_momentum(frames.body, k, wa, wl)
+        ga, gl = gravity_wrench(frames.body, k, down)
+        for a in range(frames.depth[k]):
             if a < above:  # (6) and (8) for the coordinates above
                 qa, ql = twist_to_child(R, p, load3(s.velocity_q, source + a, 0), load3(s.velocity_q, source + a, 3))
                 da, dl = twist_to_child(R, p, load3(s.velocity_qd, source + a, 0), load3(s.velocity_qd, source + a, 3))
             else:  # for the frame's own: d(Ad v)/dq = [Ad v, xi]
                 qa, ql = cross(va, ua), add(cross(va, ul), cross(vl, ua))
                 da, dl = ua, ul
-            row, i = first + a, f.above[k, a]
+            row, i = first + a, frames.above[k, a]
             store3(s.velocity_q, row, 0, qa)
             store3(s.velocity_q, row, 3, ql)
             store3(s.velocity_qd, row, 0, da)
@@ -170,38 +165,38 @@ def gradients_by_twists(f, s, q, d, h):
 
 
 @kernel
-def lagrangian_gradients(f, s, q, d, h, evaluation):
+def lagrangian_gradients(frames, s, q, d, h, evaluation):
     """dL/dq and dL/dqd at the midpoint q + d/2 and the velocity d/h."""
     for j in range(s.dL_dq.shape[0]):
-        s.dL_dq[j] = -f.stiffness[j] * (q[j] + 0.5 * d[j] - f.rest[j])
+        s.dL_dq[j] = -frames.stiffness[j] * (q[j] + 0.5 * d[j] - frames.rest[j])
         s.dL_dqd[j] = 0.0
     if evaluation == TWISTS:
-        gradients_by_twists(f, s, q, d, h)
+        gradients_by_twists(frames, s, q, d, h)
     else:
-        gradients_by_matrices(f, s, q, d, h)
+        gradients_by_matrices(frames, s, q, d, h)
 
 
 @kernel
-def svi_residual(f, s, q, d, p, h, evaluation, r):
+def svi_residual(frames, s, q, d, p, h, evaluation, r):
     """r = -D1 Ld(q, q + d) - p, eq. (20)."""
-    lagrangian_gradients(f, s, q, d, h, evaluation)
+    lagrangian_gradients(frames, s, q, d, h, evaluation)
     for j in range(r.shape[0]):
         r[j] = s.dL_dqd[j] - 0.5 * h * s.dL_dq[j] - p[j]
 
 
 @kernel
-def svi_momentum(f, s, q, d, h, evaluation, out):
+def svi_momentum(frames, s, q, d, h, evaluation, out):
     """out = D2 Ld(q, q + d), eq. (21)."""
-    lagrangian_gradients(f, s, q, d, h, evaluation)
+    lagrangian_gradients(frames, s, q, d, h, evaluation)
     for j in range(out.shape[0]):
         out[j] = s.dL_dqd[j] + 0.5 * h * s.dL_dq[j]
 
 
 @entry
-def residual(f, s, q, d, p, h, evaluation, r):
-    svi_residual(f, s, q, d, p, h, evaluation, r)
+def residual(frames, s, q, d, p, h, evaluation, r):
+    svi_residual(frames, s, q, d, p, h, evaluation, r)
 
 
 @entry
-def next_momentum(f, s, q, d, h, evaluation, out):
-    svi_momentum(f, s, q, d, h, evaluation, out)
+def next_momentum(frames, s, q, d, h, evaluation, out):
+    svi_momentum(frames, s, q, d, h, evaluation, out)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..compiling.decorators import entry, inlined
 from ..kernels.lagrangian.frames import Frames
 from ..kernels.solving.memory import LAST_RESIDUAL, SCALE, TIME
-from ..kernels.solving.newton import UNBOUNDED, largest, relative_size
+from ..kernels.solving.sizes import UNBOUNDED, largest, relative_size
 from ..kernels.stepping.loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from ..kernels.stepping.record import write_node
 from ..kernels.stepping.variational import Options

@@ -21,62 +21,62 @@ def newton_direction(sweeps, m, w, mid, h):
 
 
 @inlined
-def set_scales(w, c):
+def set_scales(w, con):
     """What errors of the rows are compared with: how far the step moves what they hold, were it not for cancellation."""
-    for a in range(c.size.shape[0]):
+    for a in range(con.size.shape[0]):
         moved = 0.0
         for j in range(w.d.shape[0]):
-            moved += abs(c.J0[a, j] * w.d[j])
-        c.size[a] = max(moved, c.least[a])
+            moved += abs(con.J0[a, j] * w.d[j])
+        con.size[a] = max(moved, con.least[a])
 
 
 @inlined
-def constrained_residual(m, w, c, t):
+def constrained_residual(m, w, con, t):
     """r -= J0' lam, and the constraints at the end of the step."""
-    for a in range(c.lam.shape[0]):
+    for a in range(con.lam.shape[0]):
         for j in range(w.r.shape[0]):
-            w.r[j] -= c.lam[a] * c.J0[a, j]
-    constrain_end(m, w, c, t)
+            w.r[j] -= con.lam[a] * con.J0[a, j]
+    constrain_end(m, w, con, t)
 
 
 @inlined
-def violation(c):
+def violation(con):
     """Largest error of a row, relative to its scale."""
     top = 0.0
-    for a in range(c.value.shape[0]):
-        x = abs(c.value[a]) / c.size[a]
+    for a in range(con.value.shape[0]):
+        x = abs(con.value[a]) / con.size[a]
         if x > top or x != x:  # a NaN stays
             top = x
     return top
 
 
 @inlined
-def impulse_size(c):
+def impulse_size(con):
     """Largest joint impulse of a constraint."""
-    top = c.momentum[0]
-    for a in range(c.lam.shape[0]):
-        for j in range(c.J0.shape[1]):
-            top = max(top, abs(c.lam[a] * c.J0[a, j]))
+    top = con.momentum[0]
+    for a in range(con.lam.shape[0]):
+        for j in range(con.J0.shape[1]):
+            top = max(top, abs(con.lam[a] * con.J0[a, j]))
     return top
 
 
 @kernel
-def border(sweeps, m, w, mid, c, h, t):
+def border(sweeps, m, w, mid, con, h, t):
     """Y and the factorised S for the factorisation just made.  Leaves w.r as it was; writes z."""
-    end_jacobian(m, w, c, t)
-    rows, nv = c.J0.shape
+    end_jacobian(m, w, con, t)
+    rows, nv = con.J0.shape
     for j in range(nv):
-        c.keep[j] = w.r[j]
+        con.keep[j] = w.r[j]
     for a in range(rows):
         for j in range(nv):
-            w.r[j] = c.J0[a, j]
+            w.r[j] = con.J0[a, j]
         newton_direction(sweeps, m, w, mid, h)
         for j in range(nv):
-            c.Y[a, j] = w.z[j]
+            con.Y[a, j] = w.z[j]
     for j in range(nv):
-        w.r[j] = c.keep[j]
-    products(c.J1, c.Y, c.S)
-    c.rank[RANK] = rank_factor(c.S, c.swap)
+        w.r[j] = con.keep[j]
+    products(con.J1, con.Y, con.S)
+    con.rank[RANK] = rank_factor(con.S, con.swap)
 
 
 @inlined
@@ -91,29 +91,29 @@ def products(J, Y, S):
 
 
 @inlined
-def correct(w, c):
+def correct(w, con):
     """From z = J^-1 r to the solution of the bordered system: z and the correction `step` of the multipliers."""
-    rows, nv = c.J1.shape
+    rows, nv = con.J1.shape
     for a in range(rows):
-        missed = c.value[a]
+        missed = con.value[a]
         for j in range(nv):
-            missed -= c.J1[a, j] * w.z[j]
-        c.step[a] = missed
-    rank_solve(c.S, c.swap, c.rank[RANK], c.step)
+            missed -= con.J1[a, j] * w.z[j]
+        con.step[a] = missed
+    rank_solve(con.S, con.swap, con.rank[RANK], con.step)
     for a in range(rows):
         for j in range(nv):
-            w.z[j] += c.step[a] * c.Y[a, j]
+            w.z[j] += con.step[a] * con.Y[a, j]
 
 
 @inlined
-def keep_impulses(c):
+def keep_impulses(con):
     """Remember the multipliers before they are corrected."""
-    for a in range(c.lam.shape[0]):
-        c.lam_old[a] = c.lam[a]
+    for a in range(con.lam.shape[0]):
+        con.lam_old[a] = con.lam[a]
 
 
 @inlined
-def move_impulses(c, fraction):
+def move_impulses(con, fraction):
     """The multipliers remembered, less this fraction of the correction."""
-    for a in range(c.lam.shape[0]):
-        c.lam[a] = c.lam_old[a] - fraction * c.step[a]
+    for a in range(con.lam.shape[0]):
+        con.lam[a] = con.lam_old[a] - fraction * con.step[a]

@@ -90,57 +90,57 @@ class Ties(NamedTuple):
 
 
 @kernel
-def row_values(m, w, c, poses, apart, t, f):
+def row_values(m, w, con, poses, apart, t, f):
     """c.value = h at the poses of the anchors and the coordinates q + f d."""
-    for k in range(c.con.shape[0]):
-        two_frame_values(c, poses, apart, k, c.value, c.con[k, FIRST_ROW])
-    for g in range(c.gear.shape[0]):
-        first = w.q[c.gear[g, GEAR_Q1]] + f * w.d[c.gear[g, GEAR_V1]]
-        second = w.q[c.gear[g, GEAR_Q2]] + f * w.d[c.gear[g, GEAR_V2]]
-        c.value[c.gear[g, GEAR_ROW]] = first - c.ratio[g, 0] * second - c.ratio[g, 1]
-    set_arguments(w, c, f)
-    for s in range(c.call.shape[0]):
-        k = c.call[s, CALL_FIRST]
-        c.value[c.call[s, CALL_ROW]] = call_joint(c.call[s, CALL_ADDRESS], VALUE, m.param, 0, c.x, k, c.x_rate, k, t, None)[0]
+    for k in range(con.con.shape[0]):
+        two_frame_values(con, poses, apart, k, con.value, con.con[k, FIRST_ROW])
+    for g in range(con.gear.shape[0]):
+        first = w.q[con.gear[g, GEAR_Q1]] + f * w.d[con.gear[g, GEAR_V1]]
+        second = w.q[con.gear[g, GEAR_Q2]] + f * w.d[con.gear[g, GEAR_V2]]
+        con.value[con.gear[g, GEAR_ROW]] = first - con.ratio[g, 0] * second - con.ratio[g, 1]
+    set_arguments(w, con, f)
+    for s in range(con.call.shape[0]):
+        k = con.call[s, CALL_FIRST]
+        con.value[con.call[s, CALL_ROW]] = call_joint(con.call[s, CALL_ADDRESS], VALUE, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
 
 
 @kernel
-def set_arguments(w, c, f):
-    for e in range(c.argument.shape[0]):
-        c.x[e] = w.q[c.argument[e, 0]] + f * w.d[c.argument[e, 1]]
+def set_arguments(w, con, f):
+    for e in range(con.argument.shape[0]):
+        con.x[e] = w.q[con.argument[e, 0]] + f * w.d[con.argument[e, 1]]
 
 
 @kernel
-def gradients(m, w, c, poses, apart, X, at_R, at_P, S, t, J):
+def gradients(m, w, con, poses, apart, X, at_R, at_P, S, t, J):
     """J = Dh (m, nv); X[:, at_R:] and X[:, at_P:] are the poses in the parents, S the joint columns.  Also c.rate."""
     for a in range(J.shape[0]):
-        c.rate[a] = 0.0
+        con.rate[a] = 0.0
         for j in range(J.shape[1]):
             J[a, j] = 0.0
-    for k in range(c.con.shape[0]):
-        two_frame_gradient(c, poses, apart, k, c.G)
+    for k in range(con.con.shape[0]):
+        two_frame_gradient(con, poses, apart, k, con.G)
         for side in range(2):
-            pull_back(m, c, k, side, X, at_R, at_P, S, J)
-    for g in range(c.gear.shape[0]):
-        J[c.gear[g, GEAR_ROW], c.gear[g, GEAR_V1]] += 1.0
-        J[c.gear[g, GEAR_ROW], c.gear[g, GEAR_V2]] -= c.ratio[g, 0]
-    for s in range(c.call.shape[0]):
-        a, k = c.call[s, CALL_ROW], c.call[s, CALL_FIRST]
-        c.rate[a] = call_joint(c.call[s, CALL_ADDRESS], GRADIENT, m.param, 0, c.x, k, c.x_rate, k, t, c.slope)[0]
-        for e in range(k, k + c.call[s, CALL_COUNT]):
-            J[a, c.argument[e, 1]] += c.slope[e]
+            pull_back(m, con, k, side, X, at_R, at_P, S, J)
+    for g in range(con.gear.shape[0]):
+        J[con.gear[g, GEAR_ROW], con.gear[g, GEAR_V1]] += 1.0
+        J[con.gear[g, GEAR_ROW], con.gear[g, GEAR_V2]] -= con.ratio[g, 0]
+    for s in range(con.call.shape[0]):
+        a, k = con.call[s, CALL_ROW], con.call[s, CALL_FIRST]
+        con.rate[a] = call_joint(con.call[s, CALL_ADDRESS], GRADIENT, m.param, 0, con.x, k, con.x_rate, k, t, con.slope)[0]
+        for e in range(k, k + con.call[s, CALL_COUNT]):
+            J[a, con.argument[e, 1]] += con.slope[e]
 
 
 @kernel
-def pull_back(m, c, k, side, X, at_R, at_P, S, J):
+def pull_back(m, con, k, side, X, at_R, at_P, S, J):
     """Add what the joints between body A (side 0) or B (1) of constraint k and their common ancestor contribute."""
-    link, top = m.link, c.top[k]
-    body = c.anchor[c.con[k, BODY_B if side else BODY_A]]
-    slot = c.con[k, FIRST_SLOT] + side
-    for e in range(c.con[k, ROWS]):
-        a = c.con[k, FIRST_ROW] + e
-        moment = (c.G[slot, e, 0], c.G[slot, e, 1], c.G[slot, e, 2])
-        force = (c.G[slot, e, 3], c.G[slot, e, 4], c.G[slot, e, 5])
+    link, top = m.link, con.top[k]
+    body = con.anchor[con.con[k, BODY_B if side else BODY_A]]
+    slot = con.con[k, FIRST_SLOT] + side
+    for e in range(con.con[k, ROWS]):
+        a = con.con[k, FIRST_ROW] + e
+        moment = (con.G[slot, e, 0], con.G[slot, e, 1], con.G[slot, e, 2])
+        force = (con.G[slot, e, 3], con.G[slot, e, 4], con.G[slot, e, 5])
         i = body
         while i != top:
             v = link[i, VI]
@@ -154,49 +154,49 @@ def pull_back(m, c, k, side, X, at_R, at_P, S, J):
 
 
 @kernel
-def place_anchors(m, w, c):
+def place_anchors(m, w, con):
     """c.start = poses of the anchors at the node, and c.apart.  Reads R, P; writes Work.world."""
     world_poses(m, w)
-    for a in range(1, c.anchor.shape[0]):
-        i = c.anchor[a]
-        store9(c.start, a, POSE_R, load9(w.world, i, 0))
-        store3(c.start, a, POSE_X, load3(w.world, i, 9))
-    for k in range(c.con.shape[0]):
-        A, B = c.con[k, BODY_A], c.con[k, BODY_B]
-        point = matvec(load9(c.start, B, POSE_R), load3(c.place, k, B_P))
-        store3(c.apart, k, 0, add(sub(load3(c.start, B, POSE_X), load3(c.start, A, POSE_X)), point))
+    for a in range(1, con.anchor.shape[0]):
+        i = con.anchor[a]
+        store9(con.start, a, POSE_R, load9(w.world, i, 0))
+        store3(con.start, a, POSE_X, load3(w.world, i, 9))
+    for k in range(con.con.shape[0]):
+        A, B = con.con[k, BODY_A], con.con[k, BODY_B]
+        point = matvec(load9(con.start, B, POSE_R), load3(con.place, k, B_P))
+        store3(con.apart, k, 0, add(sub(load3(con.start, B, POSE_X), load3(con.start, A, POSE_X)), point))
 
 
 @kernel
-def constrain_node(m, w, c, t):
+def constrain_node(m, w, con, t):
     """c.value and c.J0 at the node w.q, which `set_node` has set; returns the largest |h|."""
-    place_anchors(m, w, c)
-    row_values(m, w, c, c.start, c.apart, t, 0.0)
-    gradients(m, w, c, c.start, c.apart, w.row, R, P, w.S0, t, c.J0)
+    place_anchors(m, w, con)
+    row_values(m, w, con, con.start, con.apart, t, 0.0)
+    gradients(m, w, con, con.start, con.apart, w.row, R, P, w.S0, t, con.J0)
     top = 0.0
-    for a in range(c.value.shape[0]):
-        top = max(top, abs(c.value[a]))
+    for a in range(con.value.shape[0]):
+        top = max(top, abs(con.value[a]))
     return top
 
 
 @kernel
-def constrain_end(m, w, c, t):
+def constrain_end(m, w, con, t):
     """c.value at the end of the step with the displacements of the last residual: O(1) for each constraint."""
-    for a in range(1, c.anchor.shape[0]):
-        i = c.anchor[a]
-        Q = load9(c.start, a, POSE_R)
-        store9(c.end, a, POSE_R, matmul(Q, quat_to_matrix(w.row[i, DW], load3(w.row, i, DU))))
-    for k in range(c.con.shape[0]):  # what the step adds is small: little is lost by rounding however long the mechanism is
-        A, B = c.con[k, BODY_A], c.con[k, BODY_B]
-        i, j = c.anchor[A], c.anchor[B]
-        point = load3(c.place, k, B_P)
+    for a in range(1, con.anchor.shape[0]):
+        i = con.anchor[a]
+        Q = load9(con.start, a, POSE_R)
+        store9(con.end, a, POSE_R, matmul(Q, quat_to_matrix(w.row[i, DW], load3(w.row, i, DU))))
+    for k in range(con.con.shape[0]):  # what the step adds is small: little is lost by rounding however long the mechanism is
+        A, B = con.con[k, BODY_A], con.con[k, BODY_B]
+        i, j = con.anchor[A], con.anchor[B]
+        point = load3(con.place, k, B_P)
         moved = add(load3(w.row, j, DT), quat_rotate_minus(w.row[j, DW], load3(w.row, j, DU), point))
-        moved = sub(matvec(load9(c.start, B, POSE_R), moved), matvec(load9(c.start, A, POSE_R), load3(w.row, i, DT)))
-        store3(c.apart_end, k, 0, add(load3(c.apart, k, 0), moved))
-    row_values(m, w, c, c.end, c.apart_end, t, 1.0)
+        moved = sub(matvec(load9(con.start, B, POSE_R), moved), matvec(load9(con.start, A, POSE_R), load3(w.row, i, DT)))
+        store3(con.apart_end, k, 0, add(load3(con.apart, k, 0), moved))
+    row_values(m, w, con, con.end, con.apart_end, t, 1.0)
 
 
 @kernel
-def end_jacobian(m, w, c, t):
+def end_jacobian(m, w, con, t):
     """c.J1 where `assemble` has put the poses and columns of the end."""
-    gradients(m, w, c, c.end, c.apart_end, w.linear, L_R1, L_P1, w.S1, t, c.J1)
+    gradients(m, w, con, con.end, con.apart_end, w.linear, L_R1, L_P1, w.S1, t, con.J1)

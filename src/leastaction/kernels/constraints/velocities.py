@@ -20,54 +20,54 @@ from .ties import CALL_ADDRESS, CALL_FIRST, CALL_ROW, RANK, SECOND, call_joint, 
 
 
 @entry
-def constraint_values(m, w, c, t, q):
+def constraint_values(m, w, con, t, q):
     """c.value, c.J0 and c.rate at q and t."""
     place(m, w, q, w.r)
-    constrain_node(m, w, c, t)
+    constrain_node(m, w, con, t)
 
 
 @kernel
-def impulse_responses(m, w, c):
+def impulse_responses(m, w, con):
     """Y = (M^-1 J0')' and the factorised S = J0 M^-1 J0'.  Needs a node, J0 and the factorised mass matrix."""
-    for a in range(c.J0.shape[0]):
-        mass_solve(m, w, c.J0[a], c.Y[a])
-    products(c.J0, c.Y, c.S)
-    c.rank[RANK] = rank_factor(c.S, c.swap)
+    for a in range(con.J0.shape[0]):
+        mass_solve(m, w, con.J0[a], con.Y[a])
+    products(con.J0, con.Y, con.S)
+    con.rank[RANK] = rank_factor(con.S, con.swap)
 
 
 @inlined
-def project(c, missed, x):
+def project(con, missed, x):
     """x += Y' l with S l = -(J0 x + missed): afterwards J0 x = -missed.  Leaves l in c.step."""
-    for a in range(c.J0.shape[0]):
+    for a in range(con.J0.shape[0]):
         total = missed[a]
         for j in range(x.shape[0]):
-            total += c.J0[a, j] * x[j]
-        c.step[a] = -total
-    rank_solve(c.S, c.swap, c.rank[RANK], c.step)
-    for a in range(c.J0.shape[0]):
+            total += con.J0[a, j] * x[j]
+        con.step[a] = -total
+    rank_solve(con.S, con.swap, con.rank[RANK], con.step)
+    for a in range(con.J0.shape[0]):
         for j in range(x.shape[0]):
-            x[j] += c.step[a] * c.Y[a, j]
+            x[j] += con.step[a] * con.Y[a, j]
 
 
 @kernel
-def constrained_acceleration(m, w, c, t, q, v, tau, scratch, out):
+def constrained_acceleration(m, w, con, t, q, v, tau, scratch, out):
     """Forward dynamics with every force of the model and the constraints; their forces are left in c.step."""
     place(m, w, q, w.r)
     applied_forces(m, w, t, v, tau, w.r)
     forward_dynamics(m, w, v, w.r, scratch, out)
-    constrain_node(m, w, c, t)
-    impulse_responses(m, w, c)
-    second_rates(m, w, c, t, v, scratch)
-    project(c, c.rate, out)
+    constrain_node(m, w, con, t)
+    impulse_responses(m, w, con)
+    second_rates(m, w, con, t, v, scratch)
+    project(con, con.rate, out)
 
 
 @entry
-def constrained_forward(m, w, c, t, q, v, tau, scratch, out):
-    constrained_acceleration(m, w, c, t, q, v, tau, scratch, out)
+def constrained_forward(m, w, con, t, q, v, tau, scratch, out):
+    constrained_acceleration(m, w, con, t, q, v, tau, scratch, out)
 
 
 @kernel
-def second_rates(m, w, c, t, v, A):
+def second_rates(m, w, con, t, v, A):
     """c.rate = second time derivative of h when the joints do not accelerate.  A: (n+1, 6) scratch.  Writes ETA."""
     row = w.row
     twists(m, w, v)
@@ -77,23 +77,23 @@ def second_rates(m, w, c, t, v, A):
         ba, bl = velocity_products(m, w, i, v)
         store3(A, i, 0, add(a, ba))
         store3(A, i, 3, add(l, bl))
-    for a in range(c.rate.shape[0]):
-        c.rate[a] = 0.0
-    for k in range(c.con.shape[0]):
-        second_rates_of(w, c, k, A)
-    for e in range(c.argument.shape[0]):
-        c.x_rate[e] = v[c.argument[e, 1]]
-    for s in range(c.call.shape[0]):
-        k = c.call[s, CALL_FIRST]
-        c.rate[c.call[s, CALL_ROW]] = call_joint(c.call[s, CALL_ADDRESS], SECOND, m.param, 0, c.x, k, c.x_rate, k, t, None)[0]
+    for a in range(con.rate.shape[0]):
+        con.rate[a] = 0.0
+    for k in range(con.con.shape[0]):
+        second_rates_of(w, con, k, A)
+    for e in range(con.argument.shape[0]):
+        con.x_rate[e] = v[con.argument[e, 1]]
+    for s in range(con.call.shape[0]):
+        k = con.call[s, CALL_FIRST]
+        con.rate[con.call[s, CALL_ROW]] = call_joint(con.call[s, CALL_ADDRESS], SECOND, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
 
 
 @kernel
-def second_rates_of(w, c, k, A):
+def second_rates_of(w, con, k, A):
     """Rows of constraint k between two frames; V, A: twists and their rates, body axes."""
-    i, j = c.anchor[c.con[k, BODY_A]], c.anchor[c.con[k, BODY_B]]
-    Q, point = relative(c, c.start, c.apart, k)  # of B in A
-    b = load3(c.place, k, B_P)
+    i, j = con.anchor[con.con[k, BODY_A]], con.anchor[con.con[k, BODY_B]]
+    Q, point = relative(con, con.start, con.apart, k)  # of B in A
+    b = load3(con.place, k, B_P)
     wa, va, wb, vb = load3(w.row, i, ETA), load3(w.row, i, ETA + 3), load3(w.row, j, ETA), load3(w.row, j, ETA + 3)
     da, aa, db, ab = load3(A, i, 0), load3(A, i, 3), load3(A, j, 0), load3(A, j, 3)
     seen = tmatvec(Q, wa)
@@ -103,20 +103,20 @@ def second_rates_of(w, c, k, A):
     p1 = sub(matvec(Q, speed), add(va, cross(wa, point)))  # the point of B seen from A
     p2 = matvec(Q, add(cross(turn, speed), add(ab, cross(db, b))))
     p2 = sub(p2, add(aa, add(cross(da, point), cross(wa, p1))))
-    for e in range(c.con[k, ROWS]):
-        a = c.con[k, FIRST_ROW] + e
-        kind, value = c.row_kind[a], c.row[a, ROW_VALUE]
-        u = load3(c.row, a, ROW_U)
+    for e in range(con.con[k, ROWS]):
+        a = con.con[k, FIRST_ROW] + e
+        kind, value = con.row_kind[a], con.row[a, ROW_VALUE]
+        u = load3(con.row, a, ROW_U)
         if kind == POINT:
-            c.rate[a] = dot(u, p2)
+            con.rate[a] = dot(u, p2)
         elif kind == DOT:
-            c.rate[a] = dot(u, matvec(Q, turned_twice(turn, turn_rate, load3(c.row, a, ROW_W))))
+            con.rate[a] = dot(u, matvec(Q, turned_twice(turn, turn_rate, load3(con.row, a, ROW_W))))
         elif kind == DISTANCE:
-            apart = sub(point, load3(c.place, k, A_P))
-            c.rate[a] = (dot(apart, p2) + dot(p1, p1)) / value
+            apart = sub(point, load3(con.place, k, A_P))
+            con.rate[a] = (dot(apart, p2) + dot(p1, p1)) / value
         else:
-            axes = load9(c.place, k, A_R)
-            c.rate[a] = dot(column(axes, 2), p2) - value * angle_second_rate(axes, load9(c.place, k, B_R), Q, turn, turn_rate)
+            axes = load9(con.place, k, A_R)
+            con.rate[a] = dot(column(axes, 2), p2) - value * angle_second_rate(axes, load9(con.place, k, B_R), Q, turn, turn_rate)
 
 
 @inlined

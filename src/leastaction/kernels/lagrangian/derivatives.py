@@ -35,78 +35,78 @@ def bracket(a, l, b, k):
 
 
 @kernel
-def gradients(m, f, s, w, q, v):
+def gradients(m, frames, lag, w, q, v):
     """s.q, s.v, s.force at the configuration q and velocity v, in O(n).  Uses Work.world, x, jet for potentials."""
-    row = s.row
-    count = f.parent.shape[0]
+    row = lag.row
+    count = frames.parent.shape[0]
     store3(row, 0, V, ZERO3)
     for k in range(1, count):
-        parent, j = f.parent[k], f.coordinate[k]
-        moves = f.motion[k] != STILL
-        rot, p, _, _ = local_pose(f, k, q[j] if moves else 0.0)
+        parent, j = frames.parent[k], frames.coordinate[k]
+        moves = frames.motion[k] != STILL
+        rot, p, _, _ = local_pose(frames, k, q[j] if moves else 0.0)
         store9(row, k, R, rot)
         store3(row, k, P, p)
         a, l = twist_to_child(rot, p, load3(row, parent, V), load3(row, parent, V + 3))
         if moves:
-            xa, xl = unit_twist(f.motion[k], f.pitch[k])
+            xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
             ra, rl = bracket(a, l, xa, xl)
-            store3(s.rate, j, 0, ra)
-            store3(s.rate, j, 3, rl)
+            store3(lag.rate, j, 0, ra)
+            store3(lag.rate, j, 3, rl)
             a, l = axpy(v[j], xa, a), axpy(v[j], xl, l)
         store3(row, k, V, a)
         store3(row, k, V + 3, l)
-        ha, hl = body_momentum(f.body, k, a, l)
+        ha, hl = body_momentum(frames.body, k, a, l)
         store3(row, k, H, ha)
         store3(row, k, H + 3, hl)
         down = tmatvec(rot, load3(row, parent, DOWN))
         store3(row, k, DOWN, down)
-        wa, wl = gravity_wrench(f.body, k, down)
+        wa, wl = gravity_wrench(frames.body, k, down)
         store3(row, k, W, wa)
         store3(row, k, W + 3, wl)
     forced = m.wrench_on.shape[0] > 0
     if forced or m.pair_on.shape[0] > 0:
-        place(f, s)
+        place(frames, lag)
     if m.pair_on.shape[0] > 0:
-        add_pair_forces(m, f, s, w)
+        add_pair_forces(m, frames, lag, w)
     if forced:
         for k in range(1, count):
             store3(row, k, A, ZERO3)
             store3(row, k, A + 3, ZERO3)
         for e in range(m.wrench_on.shape[0]):
-            k = f.of_body[m.wrench_on[e, 0]]
+            k = frames.of_body[m.wrench_on[e, 0]]
             moment, force = constant_wrench(m, e, load9(row, k, WORLD_R))
             accumulate3(row, k, A, moment)
             accumulate3(row, k, A + 3, force)
     top = 0.0
     for k in range(count - 1, 0, -1):
-        parent, j = f.parent[k], f.coordinate[k]
+        parent, j = frames.parent[k], frames.coordinate[k]
         rot, p = load9(row, k, R), load3(row, k, P)
-        if f.motion[k] != STILL:
-            xa, xl = unit_twist(f.motion[k], f.pitch[k])
+        if frames.motion[k] != STILL:
+            xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
             spring = m.stiffness[j] * (q[j] - m.rest[j])
-            weight, turn = dot6(row, k, W, xa, xl), dot6(row, k, H, load3(s.rate, j, 0), load3(s.rate, j, 3))
-            s.v[j] = dot6(row, k, H, xa, xl)
-            s.q[j] = turn + weight - spring
-            s.force[j] = dot6(row, k, A, xa, xl) if forced else 0.0
-            top = max(top, abs(turn) + abs(weight) + abs(spring) + abs(s.force[j]))
+            weight, turn = dot6(row, k, W, xa, xl), dot6(row, k, H, load3(lag.rate, j, 0), load3(lag.rate, j, 3))
+            lag.v[j] = dot6(row, k, H, xa, xl)
+            lag.q[j] = turn + weight - spring
+            lag.force[j] = dot6(row, k, A, xa, xl) if forced else 0.0
+            top = max(top, abs(turn) + abs(weight) + abs(spring) + abs(lag.force[j]))
         if parent > 0:
             pass_to_parent(row, k, parent, H, rot, p, load3(row, k, H), load3(row, k, H + 3))
             pass_to_parent(row, k, parent, W, rot, p, load3(row, k, W), load3(row, k, W + 3))
             if forced:
                 pass_to_parent(row, k, parent, A, rot, p, load3(row, k, A), load3(row, k, A + 3))
-    add_potentials(m, w, q, -1.0, s.q)
-    for j in range(s.q.shape[0]):
-        top = max(top, abs(s.q[j]))
-    s.size[0] = top
+    add_potentials(m, w, q, -1.0, lag.q)
+    for j in range(lag.q.shape[0]):
+        top = max(top, abs(lag.q[j]))
+    lag.size[0] = top
 
 
 @kernel
-def place(f, s):
+def place(frames, lag):
     """World axes and positions of all frames, positions counted from the first frame: no digits are lost far from the origin."""
-    row = s.row
+    row = lag.row
     store3(row, 0, WORLD_P, sub(ZERO3, load3(row, 1, P)))
-    for k in range(1, f.parent.shape[0]):
-        parent = f.parent[k]
+    for k in range(1, frames.parent.shape[0]):
+        parent = frames.parent[k]
         Q = load9(row, parent, WORLD_R)
         store9(row, k, WORLD_R, matmul(Q, load9(row, k, R)))
         store3(row, k, WORLD_P, add(load3(row, parent, WORLD_P), matvec(Q, load3(row, k, P))))
@@ -129,29 +129,29 @@ def store_wrench(array, j, column, Q, p, a, l):
 
 
 @kernel
-def curvatures(m, f, s, w, q):
+def curvatures(m, frames, lag, w, q):
     """s.qq, s.qv, s.vv, s.force_q where `gradients` was evaluated last, in O(n^2): a few products of six-vectors per pair."""
-    row, comp, pair = s.row, s.composite, s.pair
-    count = f.parent.shape[0]
-    place(f, s)
+    row, comp, pair = lag.row, lag.composite, lag.pair
+    count = frames.parent.shape[0]
+    place(frames, lag)
     for k in range(count):
         for c in range(MASS, INERTIA + 6):
-            comp[k, c] = f.body[k, c]
+            comp[k, c] = frames.body[k, c]
     for k in range(count - 1, 0, -1):
-        if f.parent[k] > 0:
-            add_composite(comp, k, f.parent[k], load9(row, k, R), load3(row, k, P))
-    nv = s.q.shape[0]
+        if frames.parent[k] > 0:
+            add_composite(comp, k, frames.parent[k], load9(row, k, R), load3(row, k, P))
+    nv = lag.q.shape[0]
     for i in range(nv):
         for j in range(nv):
-            s.qq[i, j], s.qv[i, j], s.vv[i, j] = 0.0, 0.0, 0.0
-        s.qq[i, i] = -m.stiffness[i]
+            lag.qq[i, j], lag.qv[i, j], lag.vv[i, j] = 0.0, 0.0, 0.0
+        lag.qq[i, i] = -m.stiffness[i]
     for k in range(1, count):
-        if f.motion[k] == STILL:
+        if frames.motion[k] == STILL:
             continue
-        l = f.coordinate[k]
+        l = frames.coordinate[k]
         Q, p = load9(row, k, WORLD_R), load3(row, k, WORLD_P)
-        xa, xl = unit_twist(f.motion[k], f.pitch[k])
-        ra, rl = load3(s.rate, l, 0), load3(s.rate, l, 3)
+        xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
+        ra, rl = load3(lag.rate, l, 0), load3(lag.rate, l, 3)
         ha, hl = load3(row, k, H), load3(row, k, H + 3)
         ua, ul = body_momentum(comp, k, xa, xl)
         wa, wl = body_momentum(comp, k, ra, rl)
@@ -165,54 +165,54 @@ def curvatures(m, f, s, w, q):
         store3(pair, l, FALL, fall)
         ua, ul = load3(pair, l, MU), load3(pair, l, MU + 3)
         wa, wl = load3(pair, l, TURN), load3(pair, l, TURN + 3)
-        for d in range(f.depth[k]):
-            above = f.above[k, d]
+        for d in range(frames.depth[k]):
+            above = frames.above[k, d]
             inertia, turn = dot6(pair, above, PSI, ua, ul), dot6(pair, above, PSI, wa, wl)
             bent = dot6(pair, above, RATE, wa, wl) + dot(load3(pair, above, PSI), fall)
-            s.vv[above, l] = inertia
-            s.vv[l, above] = inertia
-            s.qv[above, l] = dot6(pair, above, RATE, ua, ul)
-            s.qv[l, above] = turn
-            s.qq[above, l] += bent
+            lag.vv[above, l] = inertia
+            lag.vv[l, above] = inertia
+            lag.qv[above, l] = dot6(pair, above, RATE, ua, ul)
+            lag.qv[l, above] = turn
+            lag.qq[above, l] += bent
             if above != l:
-                s.qq[l, above] += bent
+                lag.qq[l, above] += bent
     if m.wrench_on.shape[0] > 0:
-        force_curvatures(m, f, s)
+        force_curvatures(m, frames, lag)
     if m.pair_on.shape[0] > 0:
-        pair_curvatures(m, f, s, w)
-    potential_curvatures(m, w, q, s.qq)
+        pair_curvatures(m, frames, lag, w)
+    potential_curvatures(m, w, q, lag.qq)
 
 
 @kernel
-def force_curvatures(m, f, s):
+def force_curvatures(m, frames, lag):
     """s.force_q: a wrench turns with its body, what is fixed in the world against it; joints above the one that moves turn along."""
-    row, pair = s.row, s.pair
-    nv = s.q.shape[0]
+    row, pair = lag.row, lag.pair
+    nv = lag.q.shape[0]
     for i in range(nv):
         for j in range(nv):
-            s.force_q[i, j] = 0.0
+            lag.force_q[i, j] = 0.0
     for e in range(m.wrench_on.shape[0]):
-        k = f.of_body[m.wrench_on[e, 0]]
+        k = frames.of_body[m.wrench_on[e, 0]]
         Q, p = load9(row, k, WORLD_R), load3(row, k, WORLD_P)
         moment, force = constant_wrench(m, e, Q)
         moment, force = wrench_to_parent(Q, p, moment, force)
         moment_turned, force_turned = constant_wrench_turned(m, e, Q)
-        for b in range(f.depth[k]):
-            j = f.above[k, b]
+        for b in range(frames.depth[k]):
+            j = frames.above[k, b]
             turn, slide = load3(pair, j, PSI), load3(pair, j, PSI + 3)
             zeta = tmatvec(Q, turn)
             fixed_a, fixed_l = wrench_to_parent(Q, p, matvec(moment_turned, zeta), matvec(force_turned, zeta))
             moved_a, moved_l = add(cross(turn, moment), cross(slide, force)), cross(turn, force)
-            for a in range(f.depth[k]):
-                i = f.above[k, a]
-                s.force_q[i, j] += dot6(pair, i, PSI, fixed_a, fixed_l)
+            for a in range(frames.depth[k]):
+                i = frames.above[k, a]
+                lag.force_q[i, j] += dot6(pair, i, PSI, fixed_a, fixed_l)
                 if b >= a:  # j moves only what is beyond i
-                    s.force_q[i, j] += dot6(pair, i, PSI, moved_a, moved_l)
+                    lag.force_q[i, j] += dot6(pair, i, PSI, moved_a, moved_l)
 
 
 @entry
-def evaluate(m, f, s, w, q, v):
+def evaluate(m, frames, lag, w, q, v):
     """All derivatives at (q, v)."""
-    gradients(m, f, s, w, q, v)
-    curvatures(m, f, s, w, q)
+    gradients(m, frames, lag, w, q, v)
+    curvatures(m, frames, lag, w, q)
 

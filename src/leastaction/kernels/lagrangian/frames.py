@@ -64,17 +64,17 @@ def unit_twist(motion, pitch):
 
 
 @inlined
-def local_pose(f, k, x):
+def local_pose(frames, k, x):
     """g_k and g_k' at the coordinate x: (R, p, R', p')."""
-    R, p = load9(f.body, k, PLACE_R), load3(f.body, k, PLACE_P)
-    motion = f.motion[k]
+    R, p = load9(frames.body, k, PLACE_R), load3(frames.body, k, PLACE_P)
+    motion = frames.motion[k]
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if motion == STILL:
         return R, p, zero, (0.0, 0.0, 0.0)
     if motion in (SLIDE_X, SLIDE_Y, SLIDE_Z):
         return R, add(p, matvec(R, axis(motion, x))), zero, matvec(R, axis(motion, 1.0))
     s, c = sincos(x)
-    along = matvec(R, (0.0, 0.0, f.pitch[k]))
+    along = matvec(R, (0.0, 0.0, frames.pitch[k]))
     return matmul(R, turn(motion, c, s, 1.0)), axpy(x, along, p), matmul(R, turn(motion, -s, c, 0.0)), along
 
 

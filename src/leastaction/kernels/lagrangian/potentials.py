@@ -14,53 +14,53 @@ from .layout import PSI, WORLD_P, WORLD_R, W
 
 
 @kernel
-def place_bodies(m, f, s, w):
+def place_bodies(m, frames, lag, w):
     """Work.world = poses of the bodies.  Reads the world poses of the frames."""
-    origin = load3(s.row, 0, WORLD_P)
+    origin = load3(lag.row, 0, WORLD_P)
     for i in range(1, m.link.shape[0]):
-        k = f.of_body[i]
-        store9(w.world, i, 0, load9(s.row, k, WORLD_R))
-        store3(w.world, i, 9, sub(load3(s.row, k, WORLD_P), origin))
+        k = frames.of_body[i]
+        store9(w.world, i, 0, load9(lag.row, k, WORLD_R))
+        store3(w.world, i, 9, sub(load3(lag.row, k, WORLD_P), origin))
 
 
 @kernel
-def add_pair_forces(m, f, s, w):
+def add_pair_forces(m, frames, lag, w):
     """Springs between points pull with their frames' weights: added to column W."""
-    place_bodies(m, f, s, w)
+    place_bodies(m, frames, lag, w)
     for e in range(m.pair_on.shape[0]):
         _, over, _, r = pair_energy(m, w.world, e, w.x, w.jet)
         for side in range(2):
-            k = f.of_body[m.pair_on[e, side]]
-            force = scale(over if side else -over, tmatvec(load9(s.row, k, WORLD_R), r))
+            k = frames.of_body[m.pair_on[e, side]]
+            force = scale(over if side else -over, tmatvec(load9(lag.row, k, WORLD_R), r))
             point = load3(m.pair, e, PAIR_B if side else PAIR_A)
-            accumulate3(s.row, k, W, cross(point, force))
-            accumulate3(s.row, k, W + 3, force)
+            accumulate3(lag.row, k, W, cross(point, force))
+            accumulate3(lag.row, k, W + 3, force)
 
 
 @kernel
-def pair_curvatures(m, f, s, w):
+def pair_curvatures(m, frames, lag, w):
     """s.qq -= second derivatives of the springs between points.  Reads Work.world and s.pair; writes s.moves."""
-    nv = s.q.shape[0]
+    nv = lag.q.shape[0]
     for e in range(m.pair_on.shape[0]):
         over, along, r = pair_stiffness(m, w.world, e, w.x, w.jet)
         for j in range(nv):
-            store3(s.moves, j, 0, (0.0, 0.0, 0.0))
+            store3(lag.moves, j, 0, (0.0, 0.0, 0.0))
         for side in range(2):
             sign = -1.0 if side else 1.0
-            k = f.of_body[m.pair_on[e, side]]
-            x = add(load3(s.row, k, WORLD_P), matvec(load9(s.row, k, WORLD_R), load3(m.pair, e, PAIR_B if side else PAIR_A)))
-            for b in range(f.depth[k]):
-                j = f.above[k, b]
-                moved = add(load3(s.pair, j, PSI + 3), cross(load3(s.pair, j, PSI), x))
-                accumulate3(s.moves, j, 0, scale(sign, moved))
+            k = frames.of_body[m.pair_on[e, side]]
+            x = add(load3(lag.row, k, WORLD_P), matvec(load9(lag.row, k, WORLD_R), load3(m.pair, e, PAIR_B if side else PAIR_A)))
+            for b in range(frames.depth[k]):
+                j = frames.above[k, b]
+                moved = add(load3(lag.pair, j, PSI + 3), cross(load3(lag.pair, j, PSI), x))
+                accumulate3(lag.moves, j, 0, scale(sign, moved))
                 for a in range(b + 1):
-                    i = f.above[k, a]
-                    bend = sign * over * dot(r, cross(load3(s.pair, i, PSI), moved))
-                    s.qq[i, j] -= bend
+                    i = frames.above[k, a]
+                    bend = sign * over * dot(r, cross(load3(lag.pair, i, PSI), moved))
+                    lag.qq[i, j] -= bend
                     if i != j:
-                        s.qq[j, i] -= bend
+                        lag.qq[j, i] -= bend
         for i in range(nv):
-            di = load3(s.moves, i, 0)
+            di = load3(lag.moves, i, 0)
             for j in range(nv):
-                dj = load3(s.moves, j, 0)
-                s.qq[i, j] -= over * dot(di, dj) + along * dot(r, di) * dot(r, dj)
+                dj = load3(lag.moves, j, 0)
+                lag.qq[i, j] -= over * dot(di, dj) + along * dot(r, di) * dot(r, dj)

@@ -12,53 +12,53 @@ from .symbolic import all_pose_forces, all_pose_gradients, all_pose_values
 
 
 @kernel
-def values(m, b, s, out, first):
+def values(m, net, flow, out, first):
     """out[first:] = values of all constraints at the end of the step.  Writes Flow.apart_end, and Flow.q_end of symbolic joints."""
-    for c in range(b.con.shape[0]):
-        kind, at = b.con[c, CON_KIND], first + b.con[c, FIRST_ROW]
+    for c in range(net.con.shape[0]):
+        kind, at = net.con[c, CON_KIND], first + net.con[c, FIRST_ROW]
         if kind != GEAR:
-            measure_end(b, s, c)
+            measure_end(net, flow, c)
         if kind == GEAR:
-            out[at] = gear_value(b, s, s.end, s.apart_end, c)
+            out[at] = gear_value(net, flow, flow.end, flow.apart_end, c)
         elif kind == SKATE:
-            out[at] = skate_value(b, s, c)
+            out[at] = skate_value(net, flow, c)
         elif kind == ROLLING:
-            rolling_values(b, s, c, out, at)
+            rolling_values(net, flow, c, out, at)
         elif kind == TWO_FRAMES:
-            two_frame_ends(b, s, c, out, at)
-    if b.symbolic.shape[0] > 0:
-        all_pose_values(m, b, s, out, first)
+            two_frame_ends(net, flow, c, out, at)
+    if net.symbolic.shape[0] > 0:
+        all_pose_values(m, net, flow, out, first)
 
 
 @kernel
-def gradients(m, b, s):
+def gradients(m, net, flow):
     """G1 = derivatives of the values in the end poses."""
-    for c in range(b.con.shape[0]):
-        kind = b.con[c, CON_KIND]
+    for c in range(net.con.shape[0]):
+        kind = net.con[c, CON_KIND]
         if kind == GEAR:
-            gear_gradient(b, s.end, s.apart_end, c, s.G1)
+            gear_gradient(net, flow.end, flow.apart_end, c, flow.G1)
         elif kind == SKATE:
-            skate_gradient(b, s, c, s.G1)
+            skate_gradient(net, flow, c, flow.G1)
         elif kind == ROLLING:
-            rolling_gradient(b, s, c, s.G1)
+            rolling_gradient(net, flow, c, flow.G1)
         elif kind == TWO_FRAMES:
-            two_frame_gradient(b, s.end, s.apart_end, c, s.G1)
-    if b.symbolic.shape[0] > 0:
-        all_pose_gradients(m, b, s, s.G1)
+            two_frame_gradient(net, flow.end, flow.apart_end, c, flow.G1)
+    if net.symbolic.shape[0] > 0:
+        all_pose_gradients(m, net, flow, flow.G1)
 
 
 @kernel
-def force_directions(m, b, s):
+def force_directions(m, net, flow):
     """G0 = virtual displacements the constraints forbid at the start of the step: where their impulses act."""
-    for c in range(b.con.shape[0]):
-        kind = b.con[c, CON_KIND]
+    for c in range(net.con.shape[0]):
+        kind = net.con[c, CON_KIND]
         if kind == GEAR:
-            gear_gradient(b, s.node, s.apart, c, s.G0)
+            gear_gradient(net, flow.node, flow.apart, c, flow.G0)
         elif kind == SKATE:
-            skate_force(b, c, s.G0)
+            skate_force(net, c, flow.G0)
         elif kind == ROLLING:
-            rolling_force(b, s, c, s.G0)
+            rolling_force(net, flow, c, flow.G0)
         elif kind == TWO_FRAMES:
-            two_frame_gradient(b, s.node, s.apart, c, s.G0)
-    if b.symbolic.shape[0] > 0:
-        all_pose_forces(m, b, s, s.G0)
+            two_frame_gradient(net, flow.node, flow.apart, c, flow.G0)
+    if net.symbolic.shape[0] > 0:
+        all_pose_forces(m, net, flow, flow.G0)

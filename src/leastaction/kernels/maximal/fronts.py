@@ -15,14 +15,14 @@ MUCH = 0.01  # a pivot is exchanged if it is smaller than this part of the large
 
 
 @kernel
-def factorise(b, s):
+def factorise(net, flow):
     """L and U of every front, in place.  Reads Net.front; reads and writes Flow.values, writes Flow.swap."""
-    for k in range(b.front.shape[0]):
-        at, pivots, size, stride = b.front[k, F_AT], b.front[k, F_PIVOTS], b.front[k, F_SIZE], b.front[k, F_STRIDE]
-        eliminate(s.values, at, pivots, size, stride, s.swap, b.front[k, F_INDEX])
-        parent = b.front[k, F_PARENT]
+    for k in range(net.front.shape[0]):
+        at, pivots, size, stride = net.front[k, F_AT], net.front[k, F_PIVOTS], net.front[k, F_SIZE], net.front[k, F_STRIDE]
+        eliminate(flow.values, at, pivots, size, stride, flow.swap, net.front[k, F_INDEX])
+        parent = net.front[k, F_PARENT]
         if parent >= 0:
-            pass_on(b, s.values, k, parent)
+            pass_on(net, flow.values, k, parent)
 
 
 @inlined
@@ -101,30 +101,31 @@ def take_panel(a, j, panel, count, start, stride):
 
 
 @inlined
-def pass_on(b, a, k, parent):
+def pass_on(net, a, k, parent):
     """Add what is left of front k to its parent."""
-    at, pivots, size, first, stride = b.front[k, F_AT], b.front[k, F_PIVOTS], b.front[k, F_SIZE], b.front[k, F_INDEX], b.front[k, F_STRIDE]
-    to, width = b.front[parent, F_AT], b.front[parent, F_STRIDE]
+    at, pivots, size = net.front[k, F_AT], net.front[k, F_PIVOTS], net.front[k, F_SIZE]
+    first, stride = net.front[k, F_INDEX], net.front[k, F_STRIDE]
+    to, width = net.front[parent, F_AT], net.front[parent, F_STRIDE]
     for c in range(pivots, size):
         mine = at + c * stride
-        theirs = to + b.extend[first + c] * width
+        theirs = to + net.extend[first + c] * width
         for r in range(pivots, size):
-            there = theirs + b.extend[first + r]
+            there = theirs + net.extend[first + r]
             put(a, there, get(a, there) + get(a, mine + r))
 
 
 @kernel
-def solve(b, s):
+def solve(net, flow):
     """z = J^-1 r.  Reads the factors and r; writes z."""
-    z, a, y = s.z, s.values, s.column
+    z, a, y = flow.z, flow.values, flow.column
     for j in range(z.shape[0]):
-        z[j] = s.r[j]
-    for k in range(b.front.shape[0]):
-        at, pivots, size, first = b.front[k, F_AT], b.front[k, F_PIVOTS], b.front[k, F_SIZE], b.front[k, F_INDEX]
-        stride = b.front[k, F_STRIDE]
-        gather(b, z, first, size, stride, y)
+        z[j] = flow.r[j]
+    for k in range(net.front.shape[0]):
+        at, pivots, size, first = net.front[k, F_AT], net.front[k, F_PIVOTS], net.front[k, F_SIZE], net.front[k, F_INDEX]
+        stride = net.front[k, F_STRIDE]
+        gather(net, z, first, size, stride, y)
         for p in range(pivots):
-            there = s.swap[first + p]
+            there = flow.swap[first + p]
             x = get(y, p)
             put(y, p, get(y, there))
             put(y, there, x)
@@ -136,11 +137,11 @@ def solve(b, s):
                 put(y, r, get(y, r) - get(a, column + r) * x)
             subtract_column(a, column, y, edge, stride, x)
         for r in range(size):
-            z[b.index[first + r]] = get(y, r)
-    for k in range(b.front.shape[0] - 1, -1, -1):
-        at, pivots, size, first = b.front[k, F_AT], b.front[k, F_PIVOTS], b.front[k, F_SIZE], b.front[k, F_INDEX]
-        stride = b.front[k, F_STRIDE]
-        gather(b, z, first, size, stride, y)
+            z[net.index[first + r]] = get(y, r)
+    for k in range(net.front.shape[0] - 1, -1, -1):
+        at, pivots, size, first = net.front[k, F_AT], net.front[k, F_PIVOTS], net.front[k, F_SIZE], net.front[k, F_INDEX]
+        stride = net.front[k, F_STRIDE]
+        gather(net, z, first, size, stride, y)
         whole = pivots - pivots % 4
         for c in range(pivots, size):
             x, column = get(y, c), at + c * stride
@@ -156,7 +157,7 @@ def solve(b, s):
             for r in range(whole, p):
                 put(y, r, get(y, r) - get(a, column + r) * x)
         for p in range(pivots):
-            z[b.index[first + p]] = get(y, p)
+            z[net.index[first + p]] = get(y, p)
 
 
 @inlined
@@ -167,8 +168,8 @@ def subtract_column(a, column, y, first, last, factor):
 
 
 @inlined
-def gather(b, z, first, size, stride, y):
+def gather(net, z, first, size, stride, y):
     for r in range(size):
-        put(y, r, get(z, b.index[first + r]))
+        put(y, r, get(z, net.index[first + r]))
     for r in range(size, stride):
         put(y, r, 0.0)

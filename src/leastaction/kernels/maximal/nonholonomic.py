@@ -26,32 +26,32 @@ def put1(G, slot, k, angular, linear):
 
 
 @inlined
-def skate_motion(b, s, c):
+def skate_motion(net, flow, c):
     """Rotation of the step, direction, point and its displacement, axes of the start."""
-    i, j = b.con[c, BODY_B], b.con[c, FIRST_ROW]
-    D = load9(s.disp, i, D_R)
-    p = load3(b.place, c, B_P)
-    t = (s.d[6 * i - 3], s.d[6 * i - 2], s.d[6 * i - 1])
-    return D, load3(b.row, j, ROW_W), p, add(t, sub(matvec(D, p), p))
+    i, j = net.con[c, BODY_B], net.con[c, FIRST_ROW]
+    D = load9(flow.disp, i, D_R)
+    p = load3(net.place, c, B_P)
+    shift = (flow.d[6 * i - 3], flow.d[6 * i - 2], flow.d[6 * i - 1])
+    return D, load3(net.row, j, ROW_W), p, add(shift, sub(matvec(D, p), p))
 
 
 @kernel
-def skate_value(b, s, c):
-    D, n, _, move = skate_motion(b, s, c)
+def skate_value(net, flow, c):
+    D, n, _, move = skate_motion(net, flow, c)
     return 0.5 * dot(add(n, matvec(D, n)), move)
 
 
 @kernel
-def skate_gradient(b, s, c, G):
-    D, n, p, move = skate_motion(b, s, c)
+def skate_gradient(net, flow, c, G):
+    D, n, p, move = skate_motion(net, flow, c)
     mean = scale(0.5, add(n, tmatvec(D, n)))  # in the axes of the end
-    put1(G, b.con[c, FIRST_SLOT], 0, add(scale(0.5, cross(n, tmatvec(D, move))), cross(p, mean)), mean)
+    put1(G, net.con[c, FIRST_SLOT], 0, add(scale(0.5, cross(n, tmatvec(D, move))), cross(p, mean)), mean)
 
 
 @kernel
-def skate_force(b, c, G):
-    n = load3(b.row, b.con[c, FIRST_ROW], ROW_W)
-    put1(G, b.con[c, FIRST_SLOT], 0, cross(load3(b.place, c, B_P), n), n)
+def skate_force(net, c, G):
+    n = load3(net.row, net.con[c, FIRST_ROW], ROW_W)
+    put1(G, net.con[c, FIRST_SLOT], 0, cross(load3(net.place, c, B_P), n), n)
 
 
 # ----------------------------------------------------------------------------------------- rolling disc
@@ -66,41 +66,41 @@ def to_contact(normal, axis):
 
 
 @inlined
-def rolling_data(b, c):
+def rolling_data(net, c):
     """Row number of the height, centre and axis in the body, normal, radius, height of the plane."""
-    j = b.con[c, FIRST_ROW]
-    return j, load3(b.place, c, B_P), load3(b.row, j, ROW_W), load3(b.row, j, ROW_U), b.row[j + 1, ROW_VALUE], b.row[j, ROW_VALUE]
+    j = net.con[c, FIRST_ROW]
+    return j, load3(net.place, c, B_P), load3(net.row, j, ROW_W), load3(net.row, j, ROW_U), net.row[j + 1, ROW_VALUE], net.row[j, ROW_VALUE]
 
 
 @inlined
-def rotation_vector(s, i):
+def rotation_vector(flow, i):
     """Angle times axis of the step's rotation, body axes (the same at start and end)."""
-    u = load3(s.disp, i, D_U)
-    return scale(half_angle_ratio(s.disp[i, D_W], u), u)
+    u = load3(flow.disp, i, D_U)
+    return scale(half_angle_ratio(flow.disp[i, D_W], u), u)
 
 
 @kernel
-def rolling_values(b, s, c, out, at):
-    i = b.con[c, BODY_B]
-    j, p, axis, normal, radius, height = rolling_data(b, c)
-    R0, R1 = load9(s.node, i, POSE_R), load9(s.end, i, POSE_R)
-    centre0 = add(load3(s.node, i, POSE_X), matvec(R0, p))
-    centre1 = add(load3(s.end, i, POSE_X), matvec(R1, p))
+def rolling_values(net, flow, c, out, at):
+    i = net.con[c, BODY_B]
+    j, p, axis, normal, radius, height = rolling_data(net, c)
+    R0, R1 = load9(flow.node, i, POSE_R), load9(flow.end, i, POSE_R)
+    centre0 = add(load3(flow.node, i, POSE_X), matvec(R0, p))
+    centre1 = add(load3(flow.end, i, POSE_X), matvec(R1, p))
     a1 = matvec(R1, axis)
     _, _, cosine = to_contact(normal, a1)
     out[at] = dot(normal, centre1) - radius * cosine - height
     both = add(matvec(R0, axis), a1)
     contact, _, _ = to_contact(normal, scale(1.0 / math.sqrt(dot(both, both)), both))
-    slip = axpy(radius, cross(matvec(R0, rotation_vector(s, i)), contact), sub(centre1, centre0))
-    out[at + 1] = dot(load3(b.row, j + 1, ROW_U), slip)
-    out[at + 2] = dot(load3(b.row, j + 2, ROW_U), slip)
+    slip = axpy(radius, cross(matvec(R0, rotation_vector(flow, i)), contact), sub(centre1, centre0))
+    out[at + 1] = dot(load3(net.row, j + 1, ROW_U), slip)
+    out[at + 2] = dot(load3(net.row, j + 2, ROW_U), slip)
 
 
 @kernel
-def rolling_gradient(b, s, c, G):
-    i, slot = b.con[c, BODY_B], b.con[c, FIRST_SLOT]
-    j, p, axis, normal, radius, _ = rolling_data(b, c)
-    R0, R1 = load9(s.node, i, POSE_R), load9(s.end, i, POSE_R)
+def rolling_gradient(net, flow, c, G):
+    i, slot = net.con[c, BODY_B], net.con[c, FIRST_SLOT]
+    j, p, axis, normal, radius, _ = rolling_data(net, c)
+    R0, R1 = load9(flow.node, i, POSE_R), load9(flow.end, i, POSE_R)
     # height
     a1 = matvec(R1, axis)
     _, lean, cosine = to_contact(normal, a1)
@@ -111,7 +111,7 @@ def rolling_gradient(b, s, c, G):
     size = math.sqrt(dot(both, both))
     mean = scale(1.0 / size, both)
     contact, lean, cosine = to_contact(normal, mean)
-    phi = rotation_vector(s, i)
+    phi = rotation_vector(flow, i)
     gam, _ = gammas(dot(phi, phi))
     turn = matvec(R0, phi)
     for l in range(3):
@@ -125,18 +125,18 @@ def rolling_gradient(b, s, c, G):
         change = add(matvec(R1, cross(e, p)), scale(radius, add(cross(d_turn, contact), cross(turn, d_contact))))
         straight = matvec(R1, e)
         for k in range(1, 3):
-            u = load3(b.row, j + k, ROW_U)
+            u = load3(net.row, j + k, ROW_U)
             G[slot, k, l] = dot(u, change)
             G[slot, k, 3 + l] = dot(u, straight)
 
 
 @kernel
-def rolling_force(b, s, c, G):
-    i, slot = b.con[c, BODY_B], b.con[c, FIRST_SLOT]
-    j, p, axis, normal, radius, _ = rolling_data(b, c)
-    R0 = load9(s.node, i, POSE_R)
+def rolling_force(net, flow, c, G):
+    i, slot = net.con[c, BODY_B], net.con[c, FIRST_SLOT]
+    j, p, axis, normal, radius, _ = rolling_data(net, c)
+    R0 = load9(flow.node, i, POSE_R)
     contact, _, _ = to_contact(normal, matvec(R0, axis))
     point = axpy(radius, tmatvec(R0, contact), p)
     for k in range(3):
-        u = tmatvec(R0, load3(b.row, j + k, ROW_U))
+        u = tmatvec(R0, load3(net.row, j + k, ROW_U))
         put1(G, slot, k, cross(point, u), u)

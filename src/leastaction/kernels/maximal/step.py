@@ -37,79 +37,79 @@ from .layout import (
 
 
 @inlined
-def place_end(s):
+def place_end(flow):
     """Displacements and end poses from the unknowns d."""
-    for i in range(1, s.node.shape[0]):
+    for i in range(1, flow.node.shape[0]):
         k = 6 * (i - 1)
-        c = (s.d[k], s.d[k + 1], s.d[k + 2])
+        c = (flow.d[k], flow.d[k + 1], flow.d[k + 2])
         n = 1.0 / (4.0 + dot(c, c)) ** 0.5
         w, u = 2.0 * n, scale(n, c)
         D = quat_to_matrix(w, u)
-        s.disp[i, D_W] = w
-        store3(s.disp, i, D_U, u)
-        store9(s.disp, i, D_R, D)
-        wn, un = quat_mul(s.node[i, POSE_W], load3(s.node, i, POSE_U), w, u)
-        s.end[i, POSE_W] = wn
-        store3(s.end, i, POSE_U, un)
-        R = load9(s.node, i, POSE_R)
-        store9(s.end, i, POSE_R, matmul(R, D))
-        move = matvec(R, (s.d[k + 3], s.d[k + 4], s.d[k + 5]))
-        store3(s.disp, i, D_MOVE, move)
-        store3(s.end, i, POSE_X, add(load3(s.node, i, POSE_X), move))
+        flow.disp[i, D_W] = w
+        store3(flow.disp, i, D_U, u)
+        store9(flow.disp, i, D_R, D)
+        wn, un = quat_mul(flow.node[i, POSE_W], load3(flow.node, i, POSE_U), w, u)
+        flow.end[i, POSE_W] = wn
+        store3(flow.end, i, POSE_U, un)
+        R = load9(flow.node, i, POSE_R)
+        store9(flow.end, i, POSE_R, matmul(R, D))
+        move = matvec(R, (flow.d[k + 3], flow.d[k + 4], flow.d[k + 5]))
+        store3(flow.disp, i, D_MOVE, move)
+        store3(flow.end, i, POSE_X, add(load3(flow.node, i, POSE_X), move))
 
 
 @inlined
-def body_momenta(b, s, h, retraction):
+def body_momenta(net, flow, h, retraction):
     """mu(x) of docs/theory (1), and r = mu - target."""
-    for i in range(1, s.node.shape[0]):
+    for i in range(1, flow.node.shape[0]):
         k = 6 * (i - 1)
-        w, u, t = s.disp[i, D_W], load3(s.disp, i, D_U), (s.d[k + 3], s.d[k + 4], s.d[k + 5])
-        phi, rho = BODY.coordinates(retraction, w, u, t)
-        a = symvec(load6(b.body, i, INERTIA), scale(1.0 / h, phi))
-        l = scale(b.body[i, MASS] / h, rho)
+        w, u, shift = flow.disp[i, D_W], load3(flow.disp, i, D_U), (flow.d[k + 3], flow.d[k + 4], flow.d[k + 5])
+        phi, rho = BODY.coordinates(retraction, w, u, shift)
+        a = symvec(load6(net.body, i, INERTIA), scale(1.0 / h, phi))
+        l = scale(net.body[i, MASS] / h, rho)
         a, l = BODY.cotangent(retraction, phi, rho, a, l)
-        store3(s.x, i, 0, phi)
-        store3(s.x, i, 3, rho)
-        store3(s.mu, i, 0, a)
-        store3(s.mu, i, 3, l)
-        a, l = sub(a, load3(s.target, i, 0)), sub(l, load3(s.target, i, 3))
-        s.r[k], s.r[k + 1], s.r[k + 2] = a[0], a[1], a[2]
-        s.r[k + 3], s.r[k + 4], s.r[k + 5] = l[0], l[1], l[2]
+        store3(flow.x, i, 0, phi)
+        store3(flow.x, i, 3, rho)
+        store3(flow.mu, i, 0, a)
+        store3(flow.mu, i, 3, l)
+        a, l = sub(a, load3(flow.target, i, 0)), sub(l, load3(flow.target, i, 3))
+        flow.r[k], flow.r[k + 1], flow.r[k + 2] = a[0], a[1], a[2]
+        flow.r[k + 3], flow.r[k + 4], flow.r[k + 5] = l[0], l[1], l[2]
 
 
 @inlined
-def add_multipliers(b, s):
+def add_multipliers(net, flow):
     """r -= G0' lambda."""
-    first = 6 * (s.node.shape[0] - 1)
-    for e in range(b.slot.shape[0]):
-        i, c = b.slot[e, SLOT_BODY], b.slot[e, SLOT_CON]
+    first = 6 * (flow.node.shape[0] - 1)
+    for e in range(net.slot.shape[0]):
+        i, c = net.slot[e, SLOT_BODY], net.slot[e, SLOT_CON]
         if i > 0:
-            k, at = 6 * (i - 1), first + b.con[c, FIRST_ROW]
-            for j in range(b.con[c, ROWS]):
-                lam = s.d[at + j]
+            k, at = 6 * (i - 1), first + net.con[c, FIRST_ROW]
+            for j in range(net.con[c, ROWS]):
+                lam = flow.d[at + j]
                 for a in range(6):
-                    s.r[k + a] -= s.G0[e, j, a] * lam
+                    flow.r[k + a] -= flow.G0[e, j, a] * lam
 
 
 @kernel
-def push_joints(m, b, s, h, t):
+def push_joints(m, net, flow, h, t):
     """r -= left half impulses of what depends on the joints' velocities: dampers and user forces.  Writes q_end, dq."""
-    coordinates(m, b, s, s.end, s.apart_end, s.q_end)
-    increments(m, s.q, s.q_end, False, s.dq)
-    joint_impulses(m, s, h, t, s.q)
-    clear(s.wrench)
-    add_joint_forces(m, b, s, s.node, s.apart, s.q, s.load_row, 0, 1.0, s.wrench)
-    for i in range(1, s.node.shape[0]):
+    coordinates(m, net, flow, flow.end, flow.apart_end, flow.q_end)
+    increments(m, flow.q, flow.q_end, False, flow.dq)
+    joint_impulses(m, flow, h, t, flow.q)
+    clear(flow.wrench)
+    add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.wrench)
+    for i in range(1, flow.node.shape[0]):
         for a in range(6):
-            s.r[6 * (i - 1) + a] -= s.wrench[i, a]
+            flow.r[6 * (i - 1) + a] -= flow.wrench[i, a]
 
 
 @kernel
-def joint_impulses(m, s, h, t, q):
+def joint_impulses(m, flow, h, t, q):
     """load = half impulses of dampers and user forces for the increments dq."""
-    custom_forces(m, t, q, s.dq, h, s.rate, s.load)
-    for j in range(s.dq.shape[0]):
-        s.load[j] = 0.5 * (h * s.load[j] - m.damping[j] * s.dq[j])
+    custom_forces(m, t, q, flow.dq, h, flow.rate, flow.load)
+    for j in range(flow.dq.shape[0]):
+        flow.load[j] = 0.5 * (h * flow.load[j] - m.damping[j] * flow.dq[j])
 
 
 @inlined
@@ -126,16 +126,16 @@ def depends_on_speed(m):
 
 
 @kernel
-def evaluate(m, b, s, h, t, retraction):
+def evaluate(m, net, flow, h, t, retraction):
     """The residual at the unknowns d.  Reads node, target, G0; writes end, disp, x, mu, r."""
-    place_end(s)
-    body_momenta(b, s, h, retraction)
-    add_multipliers(b, s)
-    values(m, b, s, s.r, 6 * (s.node.shape[0] - 1))
+    place_end(flow)
+    body_momenta(net, flow, h, retraction)
+    add_multipliers(net, flow)
+    values(m, net, flow, flow.r, 6 * (flow.node.shape[0] - 1))
     if depends_on_speed(m):
-        push_joints(m, b, s, h, t)
+        push_joints(m, net, flow, h, t)
     if m.law_on.shape[0] > 0:
-        push_at_start(m, b, s, h, t, retraction)
+        push_at_start(m, net, flow, h, t, retraction)
 
 
 @inlined
@@ -162,19 +162,19 @@ def put9(a, at, stride, factor, block):
 
 
 @kernel
-def assemble(m, b, s, h, retraction, exact):
+def assemble(m, net, flow, h, retraction, exact):
     """The Newton matrix into the fronts: K on the bodies, -G0' and G1 between bodies and constraints, dampers.
 
     exact: K as it is, otherwise to first order in the displacement, where all retractions are the same.
     """
-    gradients(m, b, s)
-    a = s.values
+    gradients(m, net, flow)
+    a = flow.values
     for j in range(a.shape[0]):
         a[j] = 0.0
-    for i in range(1, s.node.shape[0]):
-        at, stride = b.block[i, 0], b.block[i, 1]
-        phi, rho = load3(s.x, i, 0), load3(s.x, i, 3)
-        mass, moment, inertia = b.body[i, MASS], load3(b.body, i, MOMENT), load6(b.body, i, INERTIA)
+    for i in range(1, flow.node.shape[0]):
+        at, stride = net.block[i, 0], net.block[i, 1]
+        phi, rho = load3(flow.x, i, 0), load3(flow.x, i, 3)
+        mass, moment, inertia = net.body[i, MASS], load3(net.body, i, MOMENT), load6(net.body, i, INERTIA)
         if not exact:
             aa, _, _, ll = first_order_stiffness(phi, mass, moment, inertia)
         else:
@@ -184,29 +184,29 @@ def assemble(m, b, s, h, retraction, exact):
                 put9(a, at + 3, stride, 1.0 / h, la)
         put9(a, at, stride, 1.0 / h, aa)
         put9(a, at + 3 * stride + 3, stride, 1.0 / h, ll)
-    for e in range(b.slot.shape[0]):
-        if b.slot[e, SLOT_BODY] > 0:
-            at, stride = b.slot[e, SLOT_AT], b.slot[e, SLOT_STRIDE]
-            row, col = b.slot[e, SLOT_C], b.slot[e, SLOT_B]
-            for j in range(b.con[b.slot[e, SLOT_CON], ROWS]):
+    for e in range(net.slot.shape[0]):
+        if net.slot[e, SLOT_BODY] > 0:
+            at, stride = net.slot[e, SLOT_AT], net.slot[e, SLOT_STRIDE]
+            row, col = net.slot[e, SLOT_C], net.slot[e, SLOT_B]
+            for j in range(net.con[net.slot[e, SLOT_CON], ROWS]):
                 for c in range(6):
                     there, back = at + (col + c) * stride + row + j, at + (row + j) * stride + col + c
-                    put(a, there, get(a, there) + s.G1[e, j, c])
-                    put(a, back, get(a, back) - s.G0[e, j, c])
-    for e in range(b.damped.shape[0]):
-        assemble_damper(m, b, s, e)
+                    put(a, there, get(a, there) + flow.G1[e, j, c])
+                    put(a, back, get(a, back) - flow.G0[e, j, c])
+    for e in range(net.damped.shape[0]):
+        assemble_damper(m, net, flow, e)
 
 
 @kernel
-def assemble_damper(m, b, s, e):
+def assemble_damper(m, net, flow, e):
     """Left half impulse -c dq/2: c/2 Z0' dZ1 on child and parent."""
-    i = b.damped[e, 0]
-    damper_columns(m, b, s, i)
+    i = net.damped[e, 0]
+    damper_columns(m, net, flow, i)
     for j in range(m.link[i, VI], m.link[i, VI] + m.link[i, NV]):
         c = 0.5 * m.damping[j]
         for pair in range(4):
-            at, stride = b.damped[e, 1 + 2 * pair], b.damped[e, 2 + 2 * pair]
+            at, stride = net.damped[e, 1 + 2 * pair], net.damped[e, 2 + 2 * pair]
             if at >= 0:
                 for r in range(6):
                     for k in range(6):
-                        s.values[at + k * stride + r] += c * s.Z[j, pair // 2, r] * s.Z[j, 2 + pair % 2, k]
+                        flow.values[at + k * stride + r] += c * flow.Z[j, pair // 2, r] * flow.Z[j, 2 + pair % 2, k]

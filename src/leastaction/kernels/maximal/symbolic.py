@@ -16,11 +16,11 @@ import math
 from ...compiling.decorators import apart, inlined, kernel
 from ...joints.charts import change_chart
 from ...joints.generated import place
-from ...lie.algebra import add, axpy, cross, dot, load3, matvec, scale, sub, tmatvec
+from ...lie.algebra import add, axpy, cross, dot, load3, matvec, scale, sub, tmatmul, tmatvec
 from ..solving.dense import lu_factor, lu_solve
 from ..tree.layout import CHARTED, KIND, NV, QI, VI
 from .layout import B_P, FIRST_ROW, FIRST_SLOT
-from .rows import joint_frame, put, relative, tmatmul
+from .rows import joint_frame, put, relative
 
 MOST_ITERATIONS = 20
 CLOSE = 1e-10  # a Newton correction of coordinates below this is the last: the next would be its square
@@ -116,12 +116,12 @@ def along_row(a, r, b, k):
 
 
 @inlined
-def error_of_pose(m, s, i, q, Y, t):
+def error_of_pose(m, flow, i, q, Y, shift):
     """(c, E, p): Cayley vector, rotation and translation of X(q)^-1 Y.  Writes Flow.S."""
-    R, x = place(m.link[i, KIND], m.param, i, q, m.link[i, QI], s.zero, m.link[i, VI], 0.0, s.S)
+    R, x = place(m.link[i, KIND], m.param, i, q, m.link[i, QI], flow.zero, m.link[i, VI], 0.0, flow.S)
     E = tmatmul(R, Y)
     n = 2.0 / (1.0 + E[0] + E[4] + E[8])
-    return (n * (E[7] - E[5]), n * (E[2] - E[6]), n * (E[3] - E[1])), E, tmatvec(R, sub(t, x))
+    return (n * (E[7] - E[5]), n * (E[2] - E[6]), n * (E[3] - E[1])), E, tmatvec(R, sub(shift, x))
 
 
 @inlined
@@ -131,54 +131,54 @@ def felt_by_pose(c, E, a, l):
 
 
 @inlined
-def felt_by_coordinate(s, j, c, p, a, l):
+def felt_by_coordinate(flow, j, c, p, a, l):
     """y de/dq_j, q_j the coordinate with the column S[j]."""
     turn = add(axpy(0.25 * dot(c, a), c, axpy(0.5, cross(c, a), a)), cross(p, l))
-    return -(dot(turn, load3(s.S, j, 0)) + dot(l, load3(s.S, j, 3)))
+    return -(dot(turn, load3(flow.S, j, 0)) + dot(l, load3(flow.S, j, 3)))
 
 
 @inlined
-def basis_row(s, i, r):
-    Q = s.basis[i]
+def basis_row(flow, i, r):
+    Q = flow.basis[i]
     return load3(Q, r, 0), load3(Q, r, 3)
 
 
 @kernel
-def factor_coordinates(m, s, i, c, p):
+def factor_coordinates(m, flow, i, c, p):
     """Flow.small = LU factors of A = W de/dq."""
     v, nv = m.link[i, VI], m.link[i, NV]
     for r in range(nv):
-        a, l = basis_row(s, i, r)
+        a, l = basis_row(flow, i, r)
         for j in range(nv):
-            s.small[r, j] = felt_by_coordinate(s, v + j, c, p, a, l)
-    lu_factor(s.small, s.small_swap, nv)
+            flow.small[r, j] = felt_by_coordinate(flow, v + j, c, p, a, l)
+    lu_factor(flow.small, flow.small_swap, nv)
 
 
 @inlined
-def correction(s, i, nv, c, p):
+def correction(flow, i, nv, c, p):
     """Flow.small_row = A^-1 W e."""
     for r in range(nv):
-        a, l = basis_row(s, i, r)
-        s.small_row[r] = dot(a, c) + dot(l, p)
-    lu_solve(s.small, s.small_swap, nv, s.small_row)
+        a, l = basis_row(flow, i, r)
+        flow.small_row[r] = dot(a, c) + dot(l, p)
+    lu_solve(flow.small, flow.small_swap, nv, flow.small_row)
 
 
 @kernel
-def find_coordinates(m, b, s, poses, apart, i, out):
+def find_coordinates(m, net, flow, poses, apart, i, out):
     """out[k:] = coordinates of joint i at the given poses, W e = 0, found from those at the start of the step; NaN where there are none."""
     k, nv = m.link[i, QI], m.link[i, NV]
-    Y, t = joint_frame(b, poses, apart, i - 1)
+    Y, shift = joint_frame(net, poses, apart, i - 1)
     for j in range(nv + m.link[i, CHARTED]):
-        out[k + j] = s.q[k + j]
+        out[k + j] = flow.q[k + j]
     last = math.inf
     for _ in range(MOST_ITERATIONS):
-        c, _, p = error_of_pose(m, s, i, out, Y, t)
-        factor_coordinates(m, s, i, c, p)
-        correction(s, i, nv, c, p)
+        c, _, p = error_of_pose(m, flow, i, out, Y, shift)
+        factor_coordinates(m, flow, i, c, p)
+        correction(flow, i, nv, c, p)
         size = 0.0
         for j in range(nv):
-            out[k + j] -= s.small_row[j]
-            size = max(size, abs(s.small_row[j]))
+            out[k + j] -= flow.small_row[j]
+            size = max(size, abs(flow.small_row[j]))
         if size < CLOSE or (size < SETTLED and size > 0.5 * last):
             return
         last = size
@@ -186,135 +186,136 @@ def find_coordinates(m, b, s, poses, apart, i, out):
 
 
 @kernel
-def approach_coordinates(m, b, s, i):
+def approach_coordinates(m, net, flow, i):
     """The joint's part of Flow.q <- coordinates of the pose at the node, from wherever they are: Gauss-Newton in short steps."""
     k, v, nv = m.link[i, QI], m.link[i, VI], m.link[i, NV]
-    Y, t = joint_frame(b, s.node, s.apart, i - 1)
+    Y, shift = joint_frame(net, flow.node, flow.apart, i - 1)
     for _ in range(5 * MOST_ITERATIONS):
-        c, _, p = error_of_pose(m, s, i, s.q, Y, t)
-        lay_basis(s.S, v, nv, s.basis[i])
-        factor_coordinates(m, s, i, c, p)
-        correction(s, i, nv, c, p)
+        c, _, p = error_of_pose(m, flow, i, flow.q, Y, shift)
+        lay_basis(flow.S, v, nv, flow.basis[i])
+        factor_coordinates(m, flow, i, c, p)
+        correction(flow, i, nv, c, p)
         size = 0.0
         for j in range(nv):
-            size = max(size, abs(s.small_row[j]))
+            size = max(size, abs(flow.small_row[j]))
         for j in range(nv):
-            s.q[k + j] -= s.small_row[j] * min(1.0, LONGEST / size) if size > 0.0 else 0.0
+            flow.q[k + j] -= flow.small_row[j] * min(1.0, LONGEST / size) if size > 0.0 else 0.0
         if size < CLOSE:
             return
 
 
 @kernel
-def invert_coordinates(m, b, s, poses, apart, i, q):
+def invert_coordinates(m, net, flow, poses, apart, i, q):
     """Flow.inverse = A^-1 at q; returns the error (c, E, p)."""
     nv = m.link[i, NV]
-    Y, t = joint_frame(b, poses, apart, i - 1)
-    c, E, p = error_of_pose(m, s, i, q, Y, t)
-    factor_coordinates(m, s, i, c, p)
+    Y, shift = joint_frame(net, poses, apart, i - 1)
+    c, E, p = error_of_pose(m, flow, i, q, Y, shift)
+    factor_coordinates(m, flow, i, c, p)
     for j in range(nv):
         for r in range(nv):
-            s.small_row[r] = 1.0 if r == j else 0.0
-        lu_solve(s.small, s.small_swap, nv, s.small_row)
+            flow.small_row[r] = 1.0 if r == j else 0.0
+        lu_solve(flow.small, flow.small_swap, nv, flow.small_row)
         for r in range(nv):
-            s.inverse[r, j] = s.small_row[r]
+            flow.inverse[r, j] = flow.small_row[r]
     return c, E, p
 
 
 @apart
-def coordinate_slopes(m, b, s, i):
+def coordinate_slopes(m, net, flow, i):
     """Flow.dual of joint i = dq/d eta at the end of the step: -A^-1 W de/d eta."""
     v, nv = m.link[i, VI], m.link[i, NV]
-    c, E, _ = invert_coordinates(m, b, s, s.end, s.apart_end, i, s.q_end)
+    c, E, _ = invert_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
     for j in range(nv):
         a, l = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for r in range(nv):
-            wa, wl = basis_row(s, i, r)
-            a, l = axpy(-s.inverse[j, r], wa, a), axpy(-s.inverse[j, r], wl, l)
+            wa, wl = basis_row(flow, i, r)
+            a, l = axpy(-flow.inverse[j, r], wa, a), axpy(-flow.inverse[j, r], wl, l)
         a, l = felt_by_pose(c, E, a, l)
         for e in range(3):
-            s.dual[v + j, e], s.dual[v + j, 3 + e] = a[e], l[e]
+            flow.dual[v + j, e], flow.dual[v + j, 3 + e] = a[e], l[e]
 
 
 # ----------------------------------------------------------------------------------------------- constraints
 
 
 @inlined
-def put_row(b, poses, apart, con, k, a, l, G):
+def put_row(net, poses, apart, con, k, a, l, G):
     """Row y of the relative twist as rows of the two bodies."""
-    slot = b.con[con, FIRST_SLOT]
-    R, point = relative(b, poses, apart, con)
+    slot = net.con[con, FIRST_SLOT]
+    R, point = relative(net, poses, apart, con)
     force = matvec(R, l)
     put(G, slot, k, scale(-1.0, add(matvec(R, a), cross(point, force))), scale(-1.0, force))
-    put(G, slot + 1, k, add(a, cross(load3(b.place, con, B_P), l)), l)
+    put(G, slot + 1, k, add(a, cross(load3(net.place, con, B_P), l)), l)
 
 
 @kernel
-def pose_values(m, b, s, con, out, at):
+def pose_values(m, net, flow, con, out, at):
     """out[at:] = N e at the end of the step.  Writes the joint's part of Flow.q_end."""
     i = con + 1
     nv = m.link[i, NV]
-    find_coordinates(m, b, s, s.end, s.apart_end, i, s.q_end)
-    Y, t = joint_frame(b, s.end, s.apart_end, con)
-    c, _, p = error_of_pose(m, s, i, s.q_end, Y, t)
+    find_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
+    Y, shift = joint_frame(net, flow.end, flow.apart_end, con)
+    c, _, p = error_of_pose(m, flow, i, flow.q_end, Y, shift)
     for r in range(nv, 6):
-        a, l = basis_row(s, i, r)
+        a, l = basis_row(flow, i, r)
         out[at + r - nv] = dot(a, c) + dot(l, p)
 
 
 @kernel
-def pose_gradient(m, b, s, con, G):
+def pose_gradient(m, net, flow, con, G):
     """Derivatives of N e at the end of the step: y de/d eta with y = N - (N de/dq) A^-1 W, which no coordinate changes."""
     i = con + 1
     v, nv = m.link[i, VI], m.link[i, NV]
-    c, E, p = invert_coordinates(m, b, s, s.end, s.apart_end, i, s.q_end)
+    c, E, p = invert_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
     for k in range(nv, 6):
-        a, l = basis_row(s, i, k)
+        a, l = basis_row(flow, i, k)
         for j in range(nv):
-            na, nl = basis_row(s, i, k)
-            along = felt_by_coordinate(s, v + j, c, p, na, nl)
+            na, nl = basis_row(flow, i, k)
+            along = felt_by_coordinate(flow, v + j, c, p, na, nl)
             for r in range(nv):
-                wa, wl = basis_row(s, i, r)
-                a, l = axpy(-along * s.inverse[j, r], wa, a), axpy(-along * s.inverse[j, r], wl, l)
+                wa, wl = basis_row(flow, i, r)
+                a, l = axpy(-along * flow.inverse[j, r], wa, a), axpy(-along * flow.inverse[j, r], wl, l)
         a, l = felt_by_pose(c, E, a, l)
-        put_row(b, s.end, s.apart_end, con, k - nv, a, l, G)
+        put_row(net, flow.end, flow.apart_end, con, k - nv, a, l, G)
 
 
 @kernel
-def pose_force(m, b, s, con, G):
+def pose_force(m, net, flow, con, G):
     """Lay the basis of the step; impulses act along N."""
     i = con + 1
     v, nv = m.link[i, VI], m.link[i, NV]
-    place(m.link[i, KIND], m.param, i, s.q, m.link[i, QI], s.zero, v, 0.0, s.S)
-    lay_basis(s.S, v, nv, s.basis[i])
+    place(m.link[i, KIND], m.param, i, flow.q, m.link[i, QI], flow.zero, v, 0.0, flow.S)
+    lay_basis(flow.S, v, nv, flow.basis[i])
     for k in range(nv, 6):
-        a, l = basis_row(s, i, k)
-        put_row(b, s.node, s.apart, con, k - nv, a, l, G)
+        a, l = basis_row(flow, i, k)
+        put_row(net, flow.node, flow.apart, con, k - nv, a, l, G)
 
 
 @apart
-def all_pose_values(m, b, s, out, first):
-    for e in range(b.symbolic.shape[0]):
-        pose_values(m, b, s, b.symbolic[e], out, first + b.con[b.symbolic[e], FIRST_ROW])
+def all_pose_values(m, net, flow, out, first):
+    for e in range(net.symbolic.shape[0]):
+        pose_values(m, net, flow, net.symbolic[e], out, first + net.con[net.symbolic[e], FIRST_ROW])
 
 
 @apart
-def all_pose_gradients(m, b, s, G):
-    for e in range(b.symbolic.shape[0]):
-        pose_gradient(m, b, s, b.symbolic[e], G)
+def all_pose_gradients(m, net, flow, G):
+    for e in range(net.symbolic.shape[0]):
+        pose_gradient(m, net, flow, net.symbolic[e], G)
 
 
 @apart
-def all_pose_forces(m, b, s, G):
-    for e in range(b.symbolic.shape[0]):
-        pose_force(m, b, s, b.symbolic[e], G)
+def all_pose_forces(m, net, flow, G):
+    for e in range(net.symbolic.shape[0]):
+        pose_force(m, net, flow, net.symbolic[e], G)
 
 
 @apart
-def change_charts(m, s):
+def change_charts(m, flow):
     """Joints whose coordinates have become nearly singular go on in their second chart.
 
     Only Flow.q knows of it: bases, momenta and the unknowns of the step do not.
     """
     for i in range(1, m.link.shape[0]):
         if m.link[i, CHARTED]:
-            change_chart(m.link[i, KIND], m.param, i, s.q, m.link[i, QI], m.link[i, NV], s.dq, s.load, m.link[i, VI], s.charts, s.chart)
+            kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
+            change_chart(kind, m.param, i, flow.q, k, nv, flow.dq, flow.load, v, flow.charts, flow.chart)

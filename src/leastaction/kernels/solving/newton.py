@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from ...compiling.decorators import inlined
 from .choice import EXACT, OLD
 from .memory import ALWAYS_NEW, LAST_RESIDUAL, RATE, SCALE
+from .sizes import UNBOUNDED
 
 # how corrections by the exact matrix are kept from leading astray, each more careful than the one before
 BOLD, CAREFUL, NATURAL = 0, 1, 2
 BOLD_EVALUATIONS = 10  # of an attempt without backtracking
-UNBOUNDED = 1e300  # a residual that is infinite or NaN is counted as larger
 
 
 class Equations(NamedTuple):
@@ -26,30 +26,6 @@ class Equations(NamedTuple):
     shrinks: Any  # (s, new, old, fraction, correction, manner) -> is a correction by the exact matrix good enough?
     restart: Any  # (s): the unknowns of the last step as the guess
     manners: tuple[int, ...]  # of the attempts, one after the other
-
-
-@inlined
-def relative_size(value, unit):
-    """value / unit, for a residual that may be zero or NaN and a unit that may be zero."""
-    if value != value:
-        return 10.0 * UNBOUNDED
-    return value / unit if value > 0.0 else 0.0
-
-
-@inlined
-def largest(a):
-    """Largest entry; a NaN stays."""
-    return largest_between(a, 0, a.shape[0])
-
-
-@inlined
-def largest_between(a, first, last):
-    top = 0.0
-    for j in range(first, last):
-        x = abs(a[j])
-        if x > top or x != x:
-            top = x
-    return top
 
 
 @inlined

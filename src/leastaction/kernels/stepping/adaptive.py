@@ -17,7 +17,8 @@ from ...compiling.records import floats
 from ...joints import dispatch
 from ..solving.guess import continue_polynomial
 from ..solving.memory import HISTORY, TIME
-from ..solving.newton import UNBOUNDED, solve_equations
+from ..solving.newton import solve_equations
+from ..solving.sizes import UNBOUNDED
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.evaluate import acceleration, place
 from ..tree.layout import KIND, NV, QI, VI, Middle, Tree, Work
@@ -71,76 +72,76 @@ class Adaptive(NamedTuple):
 
 
 @kernel
-def density_near(m, c, t, q, seconds):
+def density_near(m, control, t, q, seconds):
     """Q of the state that the present one becomes when it moves on for a short time."""
     for j in range(q.shape[0]):
-        c.q[j] = q[j]
-    for j in range(c.v.shape[0]):
-        c.d[j] = seconds * c.v[j]
+        control.q[j] = q[j]
+    for j in range(control.v.shape[0]):
+        control.d[j] = seconds * control.v[j]
     for i in range(1, m.link.shape[0]):
-        dispatch.advance(m.link[i, KIND], c.q, m.link[i, QI], c.d, m.link[i, VI], m.link[i, NV])
-    for j in range(c.v.shape[0]):
-        c.d[j] = c.v[j] + seconds * c.a[j]
-    return density(c, t + seconds, c.q, c.d)
+        dispatch.advance(m.link[i, KIND], control.q, m.link[i, QI], control.d, m.link[i, VI], m.link[i, NV])
+    for j in range(control.v.shape[0]):
+        control.d[j] = control.v[j] + seconds * control.a[j]
+    return density(control, t + seconds, control.q, control.d)
 
 
 @kernel
-def density(c, t, q, v):
-    if c.address >= 0:
-        c.out[0] = 0.0
-        call_force(c.address, t, q, v, c.out)
-        return c.out[0]
+def density(control, t, q, v):
+    if control.address >= 0:
+        control.out[0] = 0.0
+        call_force(control.address, t, q, v, control.out)
+        return control.out[0]
     s = 0.0
     for j in range(v.shape[0]):
         s += v[j] * v[j]
-    return math.sqrt(1.0 + s / (c.speed * c.speed))
+    return math.sqrt(1.0 + s / (control.speed * control.speed))
 
 
 @kernel
-def evaluate_node(m, w, c, t, tau):
+def evaluate_node(m, w, control, t, tau):
     """Writes v, a and force of the node with momentum target."""
-    place(m, c.work, w.q, c.work.r)
-    for j in range(c.v.shape[0]):
-        c.force[j] = c.work.r[j]
-    mass_factor(m, c.work)
-    mass_solve(m, c.work, w.target, c.v)
-    acceleration(m, c.work, t, w.q, c.v, tau, c.bodies, c.a)
+    place(m, control.work, w.q, control.work.r)
+    for j in range(control.v.shape[0]):
+        control.force[j] = control.work.r[j]
+    mass_factor(m, control.work)
+    mass_solve(m, control.work, w.target, control.v)
+    acceleration(m, control.work, t, w.q, control.v, tau, control.bodies, control.a)
 
 
 @kernel
-def growth(m, w, c, t, dt):
+def growth(m, w, control, t, dt):
     """G = (dQ/dt)/Q by a difference along the motion over a hundredth of the wanted step.
 
     It has to be exactly antisymmetric under reversal, so its width may depend on the node alone, not on the steps around it.
     """
-    now = density(c, t, w.q, c.v)
+    now = density(control, t, w.q, control.v)
     width = 0.01 * dt / now
-    return (density_near(m, c, t, w.q, width) - density_near(m, c, t, w.q, -width)) / (2.0 * width * now)
+    return (density_near(m, control, t, w.q, width) - density_near(m, control, t, w.q, -width)) / (2.0 * width * now)
 
 
 @kernel
-def next_step(m, w, c, t, dt):
+def next_step(m, w, control, t, dt):
     """Length of the next step; NaN or negative if the density is not positive."""
-    now = density(c, t, w.q, c.v)
-    if not c.reversible:
+    now = density(control, t, w.q, control.v)
+    if not control.reversible:
         return dt / now
-    if c.clock[FIRST_HALF] == 0.0:
-        if c.clock[DENSITY] == 0.0:  # not given
-            c.clock[DENSITY] = now
-        c.clock[DENSITY] += 0.5 * dt * growth(m, w, c, t, dt)
+    if control.clock[FIRST_HALF] == 0.0:
+        if control.clock[DENSITY] == 0.0:  # not given
+            control.clock[DENSITY] = now
+        control.clock[DENSITY] += 0.5 * dt * growth(m, w, control, t, dt)
     else:
-        c.clock[DENSITY] += dt * growth(m, w, c, t, dt)
-    return dt / c.clock[DENSITY]
+        control.clock[DENSITY] += dt * growth(m, w, control, t, dt)
+    return dt / control.clock[DENSITY]
 
 
 @entry
 def node_density(a, tau):
     """Density at the present node, between two half steps: what a simulation has to start with to continue or to go back."""
-    c, t, dt = a.controller, a.memory[TIME], a.options.h
-    if c.clock[FIRST_HALF] == 0.0:
-        return c.clock[DENSITY]
-    evaluate_node(a.m, a.w, c, t, tau)
-    return c.clock[DENSITY] + 0.5 * dt * growth(a.m, a.w, c, t, dt)
+    control, t, dt = a.controller, a.memory[TIME], a.options.h
+    if control.clock[FIRST_HALF] == 0.0:
+        return control.clock[DENSITY]
+    evaluate_node(a.m, a.w, control, t, tau)
+    return control.clock[DENSITY] + 0.5 * dt * growth(a.m, a.w, control, t, dt)
 
 
 @inlined
@@ -150,24 +151,24 @@ def begin_step(s):
 
 @inlined
 def step(s, tau, row):
-    c, memory = s.controller, s.memory
-    evaluate_node(s.m, s.w, c, memory[TIME], tau[row])
-    before = c.clock[DENSITY]
-    h = next_step(s.m, s.w, c, memory[TIME], s.options.h)
+    control, memory = s.controller, s.memory
+    evaluate_node(s.m, s.w, control, memory[TIME], tau[row])
+    before = control.clock[DENSITY]
+    h = next_step(s.m, s.w, control, memory[TIME], s.options.h)
     if not (0.0 < h < UNBOUNDED):
-        c.clock[DENSITY] = before
+        control.clock[DENSITY] = before
         return 0, BAD_DENSITY
-    kick(s.w, s.mid, c, int(memory[HISTORY]), h, tau, row)
+    kick(s.w, s.mid, control, int(memory[HISTORY]), h, tau, row)
     length = Options(h, s.options.tol, s.options.retraction, s.options.most, s.options.patient)
     count, size = solve_equations(EQUATIONS, Step(s.sweeps, s.m, s.w, s.mid, None, memory, length), memory, s.options.tol, s.options.most)
     if not (size <= 1.0):
         give_up(s.w, memory)
         to_velocity(s.w, h)
-        c.clock[DENSITY] = before
+        control.clock[DENSITY] = before
         return count, STALLED if size < UNBOUNDED else NOT_FINITE
     memory[TIME] += h
     memory[HISTORY] += 1.0
-    c.clock[FIRST_HALF] = 1.0
+    control.clock[FIRST_HALF] = 1.0
     arrive(s.sweeps, s.m, s.w, s.mid, h, 0.5 * h, memory[TIME])
     for j in range(s.w.d.shape[0]):
         s.w.target[j] += 0.5 * h * tau[row, j]
@@ -176,11 +177,11 @@ def step(s, tau, row):
 
 
 @inlined
-def kick(w, mid, c, known, h, tau, row):
+def kick(w, mid, control, known, h, tau, row):
     """The left half impulse, and the guess of the increment from the mean velocities of the last steps."""
     for j in range(w.d.shape[0]):
         w.target_last[j] = w.target[j]
-        w.target[j] += 0.5 * h * ((c.force[j] if mid is None else 0.0) + tau[row, j])
+        w.target[j] += 0.5 * h * ((control.force[j] if mid is None else 0.0) + tau[row, j])
         w.d_last[j] = h * w.d[j]
     continue_polynomial(w.d, w.history, known, 0, w.d.shape[0], True, False)
     for j in range(w.d.shape[0]):

@@ -15,7 +15,8 @@ from ...compiling.records import allocate, floats, integers
 from ..solving.guess import ORDERS, continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, LAST_RESIDUAL, RATE, SCALE, TIME, make_memory
 from ..solving.memory import SIZE as MEMORY
-from ..solving.newton import UNBOUNDED, solve_equations
+from ..solving.newton import solve_equations
+from ..solving.sizes import UNBOUNDED
 from ..tree.layout import FACTOR_COLUMNS, LINEAR_COLUMNS, Middle, Tree, Work
 from ..tree.step import SWEEPS, arrive, begin, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick

@@ -16,8 +16,8 @@ KICKED_MOMENTUM, VELOCITY = 0, 1
 
 
 @entry
-def evaluate_nodes(m, w, con, what, half_step, t, q, recorded, v, p, energy, total):
-    """Velocities, momenta, energies (T, 3) and momentum of the whole mechanism (T, 6) at the nodes q (T, nq) and times t (T,).
+def evaluate_nodes(m, w, con, what, half_step, times, q, recorded, v, p, energy, total):
+    """Velocities, momenta, energies (T, 3) and momentum of the whole mechanism (T, 6) at the nodes q (T, nq) and times (T,).
 
     what = KICKED_MOMENTUM: `recorded` is p + half_step * forces(q);  VELOCITY: it is v
     con    None, or the constraints: then velocities and momenta are those they allow, v = M^-1 (p - Dh' l) with Dh v + dh/dt = 0
@@ -37,7 +37,7 @@ def evaluate_nodes(m, w, con, what, half_step, t, q, recorded, v, p, energy, tot
             if con is None:
                 momentum(m, w, v[k], w.z)
             else:
-                constrain_node(m, w, con, t[k])
+                constrain_node(m, w, con, times[k])
                 impulse_responses(m, w, con)
                 project(con, con.rate, v[k])
                 momentum(m, w, v[k], p[k])

@@ -35,18 +35,8 @@ from ..maximal.symbolic import change_charts
 from ..solving.choice import EXACT, choose_cheapest, grow_old, learn_curvature
 from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
-from ..solving.newton import (
-    BOLD,
-    CAREFUL,
-    NATURAL,
-    UNBOUNDED,
-    Equations,
-    largest,
-    largest_between,
-    relative_size,
-    residual_shrinks,
-    solve_equations,
-)  # fmt: skip
+from ..solving.newton import BOLD, CAREFUL, NATURAL, Equations, residual_shrinks, solve_equations
+from ..solving.sizes import UNBOUNDED, largest, largest_between, relative_size
 from ..tree.layout import INERTIA, MASS, Tree
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .record import write_node
@@ -65,26 +55,26 @@ class Arrays(NamedTuple):
     """Memory of a simulation."""
 
     m: Tree
-    b: Net
-    s: Flow
+    net: Net
+    flow: Flow
     memory: NDArray[np.float64]
     units: NDArray[np.float64]  # (2,) what is allowed: residuals of momenta, errors of constraints
     options: Options
 
 
 @inlined
-def set_correction(s):
+def set_correction(flow):
     """step = the solution z of the linear system, turned into a change of the unknowns d."""
-    n = s.node.shape[0]
+    n = flow.node.shape[0]
     for i in range(1, n):
         k = 6 * (i - 1)
-        c, e = (s.d[k], s.d[k + 1], s.d[k + 2]), (s.z[k], s.z[k + 1], s.z[k + 2])
+        c, e = (flow.d[k], flow.d[k + 1], flow.d[k + 2]), (flow.z[k], flow.z[k + 1], flow.z[k + 2])
         turn = axpy(0.25 * dot(c, e), c, axpy(0.5, cross(c, e), e))
-        move = matvec(load9(s.disp, i, D_R), (s.z[k + 3], s.z[k + 4], s.z[k + 5]))
-        s.step[k], s.step[k + 1], s.step[k + 2] = turn[0], turn[1], turn[2]
-        s.step[k + 3], s.step[k + 4], s.step[k + 5] = move[0], move[1], move[2]
-    for j in range(6 * (n - 1), s.d.shape[0]):
-        s.step[j] = s.z[j]
+        move = matvec(load9(flow.disp, i, D_R), (flow.z[k + 3], flow.z[k + 4], flow.z[k + 5]))
+        flow.step[k], flow.step[k + 1], flow.step[k + 2] = turn[0], turn[1], turn[2]
+        flow.step[k + 3], flow.step[k + 4], flow.step[k + 5] = move[0], move[1], move[2]
+    for j in range(6 * (n - 1), flow.d.shape[0]):
+        flow.step[j] = flow.z[j]
 
 
 # ------------------------------------------------------------------------------------------------------------- equations
@@ -93,44 +83,44 @@ def set_correction(s):
 @inlined
 def evaluate_step(a, first):
     """Momenta are compared with those of all bodies together, constraints with the largest displacement of the step."""
-    m, b, s, h = a.m, a.b, a.s, a.options.h
-    evaluate(m, b, s, h, a.memory[TIME], a.options.retraction)
+    m, net, flow, h = a.m, a.net, a.flow, a.options.h
+    evaluate(m, net, flow, h, a.memory[TIME], a.options.retraction)
     if first:
         tol = a.options.tol
-        a.memory[SCALE] = momentum_scale(m, b, s, h, tol)
-        a.units[0], a.units[1] = tol * a.memory[SCALE], tol * length_scale(b, s, tol)
+        a.memory[SCALE] = momentum_scale(m, net, flow, h, tol)
+        a.units[0], a.units[1] = tol * a.memory[SCALE], tol * length_scale(net, flow, tol)
         grow_old(a.memory)
-    rows = 6 * (s.node.shape[0] - 1)
-    momenta = relative_size(largest_between(s.r, 0, rows), a.units[0])
-    return max(momenta, relative_size(largest_between(s.r, rows, s.d.shape[0]), a.units[1]))
+    rows = 6 * (flow.node.shape[0] - 1)
+    momenta = relative_size(largest_between(flow.r, 0, rows), a.units[0])
+    return max(momenta, relative_size(largest_between(flow.r, rows, flow.d.shape[0]), a.units[1]))
 
 
 @inlined
 def choose(a, size):
     used = choose_cheapest(a.memory, size)
     if used == EXACT:
-        assemble(a.m, a.b, a.s, a.options.h, a.options.retraction, True)
+        assemble(a.m, a.net, a.flow, a.options.h, a.options.retraction, True)
         if a.m.law_on.shape[0] > 0:
-            add_law_damping(a.m, a.b, a.s, a.options.retraction)
-        factorise(a.b, a.s)
+            add_law_damping(a.m, a.net, a.flow, a.options.retraction)
+        factorise(a.net, a.flow)
     return used
 
 
 @inlined
 def solve_linear(a):
-    s = a.s
-    solve(a.b, s)
-    set_correction(s)
-    for j in range(s.d.shape[0]):
-        s.d_old[j] = s.d[j]
-    return largest_between(s.z, 0, 6 * (s.node.shape[0] - 1))
+    flow = a.flow
+    solve(a.net, flow)
+    set_correction(flow)
+    for j in range(flow.d.shape[0]):
+        flow.d_old[j] = flow.d[j]
+    return largest_between(flow.z, 0, 6 * (flow.node.shape[0] - 1))
 
 
 @inlined
 def move(a, fraction):
-    s = a.s
-    for j in range(s.d.shape[0]):
-        s.d[j] = s.d_old[j] - fraction * s.step[j]
+    flow = a.flow
+    for j in range(flow.d.shape[0]):
+        flow.d[j] = flow.d_old[j] - fraction * flow.step[j]
 
 
 @inlined
@@ -146,65 +136,65 @@ def shrinks(a, new, old, fraction, correction, manner):
     """
     if manner != NATURAL:
         return residual_shrinks(a, new, old, fraction, correction, manner)
-    solve(a.b, a.s)
-    return new < UNBOUNDED and largest_between(a.s.z, 0, 6 * (a.s.node.shape[0] - 1)) < (1.0 - 0.25 * fraction) * correction
+    solve(a.net, a.flow)
+    return new < UNBOUNDED and largest_between(a.flow.z, 0, 6 * (a.flow.node.shape[0] - 1)) < (1.0 - 0.25 * fraction) * correction
 
 
 @inlined
 def restart(a):
-    s = a.s
-    for j in range(s.d.shape[0]):
-        s.d[j] = s.d_last[j]
+    flow = a.flow
+    for j in range(flow.d.shape[0]):
+        flow.d[j] = flow.d_last[j]
 
 
 EQUATIONS = Equations(evaluate_step, choose, solve_linear, move, learn, shrinks, restart, (BOLD, CAREFUL, NATURAL))
 
 
 @inlined
-def momentum_scale(m, b, s, h, tol):
+def momentum_scale(m, net, flow, h, tol):
     """What momenta are compared with: the sum of the bodies' momenta, whatever their directions, but not below what is rounded.
 
     Where nothing moves, positions are still rounded, and to put that right takes impulses.
     """
     angular, linear, mass, inertia = 0.0, 0.0, 0.0, 0.0
-    for i in range(1, s.target.shape[0]):
-        angular += max(abs(s.target[i, 0]), abs(s.target[i, 1]), abs(s.target[i, 2]))
-        linear += max(abs(s.target[i, 3]), abs(s.target[i, 4]), abs(s.target[i, 5]))
-        mass += b.body[i, MASS]
-        inertia += max(b.body[i, INERTIA], b.body[i, INERTIA + 3], b.body[i, INERTIA + 5])
-    top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * b.extent, inertia))
+    for i in range(1, flow.target.shape[0]):
+        angular += max(abs(flow.target[i, 0]), abs(flow.target[i, 1]), abs(flow.target[i, 2]))
+        linear += max(abs(flow.target[i, 3]), abs(flow.target[i, 4]), abs(flow.target[i, 5]))
+        mass += net.body[i, MASS]
+        inertia += max(net.body[i, INERTIA], net.body[i, INERTIA + 3], net.body[i, INERTIA + 5])
+    top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * net.extent, inertia))
     if m.custom.shape[0] > 0:
-        top = max(top, largest_between(s.load, 0, s.load.shape[0]))
+        top = max(top, largest_between(flow.load, 0, flow.load.shape[0]))
     if m.law_on.shape[0] > 0:
-        top = max(top, largest_law_impulse(s, h))
+        top = max(top, largest_law_impulse(flow, h))
     return top
 
 
 @inlined
-def length_scale(b, s, tol):
+def length_scale(net, flow, tol):
     """What constraint errors are compared with: displacements, but not below what constraints are rounded to.
 
     Rounding does not vanish with the size of the bodies: directions are rounded as unit vectors, whose errors are those of numbers
     around 1, positions and angles that constraints compare as what they have grown to.
     """
     move = 0.0
-    for i in range(1, s.node.shape[0]):
+    for i in range(1, flow.node.shape[0]):
         for a in range(6):
-            move = max(move, abs(s.d[6 * (i - 1) + a]))
-    return max(move, 1e-4 * b.extent, 5e-16 / tol, 4e-15 * max(b.extent, largest_compared(b, s)) / tol)
+            move = max(move, abs(flow.d[6 * (i - 1) + a]))
+    return max(move, 1e-4 * net.extent, 5e-16 / tol, 4e-15 * max(net.extent, largest_compared(net, flow)) / tol)
 
 
 @inlined
-def largest_compared(b, s):
+def largest_compared(net, flow):
     """Largest distance, m, or coordinate of a gear, rad or m, that constraints look at."""
     top = 0.0
-    for c in range(b.con.shape[0]):
-        if b.con[c, CON_KIND] == GEAR:
-            j = b.con[c, FIRST_ROW]
-            top = max(top, abs(s.q[int(b.row[j, ROW_U + 2])]), abs(b.row[j, ROW_W + 1] * s.q[int(b.row[j, ROW_W])]))
-        elif b.con[c, ROWS] > 0:
+    for c in range(net.con.shape[0]):
+        if net.con[c, CON_KIND] == GEAR:
+            j = net.con[c, FIRST_ROW]
+            top = max(top, abs(flow.q[int(net.row[j, ROW_U + 2])]), abs(net.row[j, ROW_W + 1] * flow.q[int(net.row[j, ROW_W])]))
+        elif net.con[c, ROWS] > 0:
             for a in range(3):
-                top = max(top, abs(s.apart[c, a]))
+                top = max(top, abs(flow.apart[c, a]))
     return top
 
 
@@ -212,52 +202,53 @@ def largest_compared(b, s):
 
 
 @kernel
-def apply_forces(m, b, s, kick):
+def apply_forces(m, net, flow, kick):
     """target += kick * (gravity, wrenches, springs, potentials) at the node."""
     g = (m.gravity[0], m.gravity[1], m.gravity[2])
-    for i in range(1, s.node.shape[0]):
-        f = tmatvec(load9(s.node, i, POSE_R), scale(kick * b.body[i, MASS], g))
+    for i in range(1, flow.node.shape[0]):
+        f = tmatvec(load9(flow.node, i, POSE_R), scale(kick * net.body[i, MASS], g))
         for a in range(3):
-            s.target[i, 3 + a] += f[a]
-    kick_by_wrenches(m, b, s, kick)
+            flow.target[i, 3 + a] += f[a]
+    kick_by_wrenches(m, net, flow, kick)
     if m.pair_on.shape[0] > 0:
-        kick_by_points(m, b, s, kick)
+        kick_by_points(m, net, flow, kick)
     if m.has_springs or m.energy_at.shape[0] > 0:
-        kick_by_coordinates(m, b, s, kick)
+        kick_by_coordinates(m, net, flow, kick)
 
 
 @kernel
-def arrive(m, b, s, h, t):
+def arrive(m, net, flow, h, t):
     """Move to the end of the step: new node, momenta arriving there and the kick, in `target`."""
-    for i in range(1, s.node.shape[0]):
+    for i in range(1, flow.node.shape[0]):
         k = 6 * (i - 1)
-        D, move = load9(s.disp, i, D_R), (s.d[k + 3], s.d[k + 4], s.d[k + 5])
+        D, move = load9(flow.disp, i, D_R), (flow.d[k + 3], flow.d[k + 4], flow.d[k + 5])
         # Ad_D' mu of docs/theory (2), less what is left of the residual, which enters the next step
-        a, l = sub(load3(s.mu, i, 0), (s.r[k], s.r[k + 1], s.r[k + 2])), sub(load3(s.mu, i, 3), (s.r[k + 3], s.r[k + 4], s.r[k + 5]))
-        store3(s.target, i, 0, tmatvec(D, sub(a, cross(move, l))))
-        store3(s.target, i, 3, tmatvec(D, l))
-        w, u = s.end[i, POSE_W], load3(s.end, i, POSE_U)
+        a = sub(load3(flow.mu, i, 0), (flow.r[k], flow.r[k + 1], flow.r[k + 2]))
+        l = sub(load3(flow.mu, i, 3), (flow.r[k + 3], flow.r[k + 4], flow.r[k + 5]))
+        store3(flow.target, i, 0, tmatvec(D, sub(a, cross(move, l))))
+        store3(flow.target, i, 3, tmatvec(D, l))
+        w, u = flow.end[i, POSE_W], load3(flow.end, i, POSE_U)
         n = 1.0 / (w * w + dot(u, u)) ** 0.5
         w, u = n * w, scale(n, u)
-        s.node[i, POSE_W] = w
-        store3(s.node, i, POSE_U, u)
-        store9(s.node, i, POSE_R, quat_to_matrix(w, u))
-        store3(s.node, i, POSE_X, load3(s.end, i, POSE_X))
-    for c in range(s.apart.shape[0]):
-        store3(s.apart, c, 0, load3(s.apart_end, c, 0))
-    for j in range(s.off.shape[0]):
-        s.off[j] = s.r[6 * (s.node.shape[0] - 1) + j]
-    coordinates(m, b, s, s.node, s.apart, s.q_end)
+        flow.node[i, POSE_W] = w
+        store3(flow.node, i, POSE_U, u)
+        store9(flow.node, i, POSE_R, quat_to_matrix(w, u))
+        store3(flow.node, i, POSE_X, load3(flow.end, i, POSE_X))
+    for c in range(flow.apart.shape[0]):
+        store3(flow.apart, c, 0, load3(flow.apart_end, c, 0))
+    for j in range(flow.off.shape[0]):
+        flow.off[j] = flow.r[6 * (flow.node.shape[0] - 1) + j]
+    coordinates(m, net, flow, flow.node, flow.apart, flow.q_end)
     if depends_on_speed(m):
-        increments(m, s.q, s.q_end, True, s.dq)
-        joint_impulses(m, s, h, t, s.q_end)
-        add_joint_forces(m, b, s, s.node, s.apart, s.q_end, s.load_row, 0, 1.0, s.target)
+        increments(m, flow.q, flow.q_end, True, flow.dq)
+        joint_impulses(m, flow, h, t, flow.q_end)
+        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q_end, flow.load_row, 0, 1.0, flow.target)
     if m.law_on.shape[0] > 0:
-        push_at_end(m, b, s, h, t)
-    for j in range(s.q.shape[0]):
-        s.q[j] = s.q_end[j]
-    apply_forces(m, b, s, h)
-    force_directions(m, b, s)
+        push_at_end(m, net, flow, h, t)
+    for j in range(flow.q.shape[0]):
+        flow.q[j] = flow.q_end[j]
+    apply_forces(m, net, flow, h)
+    force_directions(m, net, flow)
 
 
 @inlined
@@ -271,49 +262,49 @@ def any_force(tau, row):
 @inlined
 def begin(a):
     """`target` holds momenta: add the half kick."""
-    apply_forces(a.m, a.b, a.s, 0.5 * a.options.h)
+    apply_forces(a.m, a.net, a.flow, 0.5 * a.options.h)
 
 
 @inlined
 def step(a, tau, row):
-    m, b, s, memory, h = a.m, a.b, a.s, a.memory, a.options.h
-    unknowns, first = s.d.shape[0], 6 * (s.node.shape[0] - 1)
+    m, net, flow, memory, h = a.m, a.net, a.flow, a.memory, a.options.h
+    unknowns, first = flow.d.shape[0], 6 * (flow.node.shape[0] - 1)
     forced = any_force(tau, row)
-    for i in range(1, s.target.shape[0]):
+    for i in range(1, flow.target.shape[0]):
         for e in range(6):
-            s.target_last[i, e] = s.target[i, e]
+            flow.target_last[i, e] = flow.target[i, e]
     if forced:
-        add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
+        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, tau, row, 0.5 * h, flow.target)
     for j in range(unknowns):
-        s.d_last[j] = s.d[j]
+        flow.d_last[j] = flow.d[j]
     known = int(memory[HISTORY])
-    continue_polynomial(s.d, s.history, known, 0, first, False, False)
-    continue_polynomial(s.d, s.history, known, first, unknowns, False, False)
+    continue_polynomial(flow.d, flow.history, known, 0, first, False, False)
+    continue_polynomial(flow.d, flow.history, known, first, unknowns, False, False)
     count, size = solve_equations(EQUATIONS, a, memory, a.options.tol, a.options.most)
     if not (size <= 1.0):
         restart(a)
-        for i in range(1, s.target.shape[0]):
+        for i in range(1, flow.target.shape[0]):
             for e in range(6):
-                s.target[i, e] = s.target_last[i, e]
+                flow.target[i, e] = flow.target_last[i, e]
         memory[HISTORY], memory[RATE] = 0.0, ALWAYS_NEW
         return count, STALLED if size < UNBOUNDED else NOT_FINITE
     tick(memory, h)
-    arrive(m, b, s, h, memory[TIME])
+    arrive(m, net, flow, h, memory[TIME])
     if forced:
-        add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
+        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, tau, row, 0.5 * h, flow.target)
     if m.has_charts:
-        change_charts(m, s)
+        change_charts(m, flow)
     return count, FINISHED
 
 
 @inlined
 def write(a, record):
-    s = a.s
-    joint_momenta(a.m, a.b, s, s.q, s.target, s.load)
-    first = 6 * (s.node.shape[0] - 1)
-    k = write_node(record, a.memory[TIME], s.q, s.load, largest(s.off))
+    flow = a.flow
+    joint_momenta(a.m, a.net, flow, flow.q, flow.target, flow.load)
+    first = 6 * (flow.node.shape[0] - 1)
+    k = write_node(record, a.memory[TIME], flow.q, flow.load, largest(flow.off))
     for j in range(record.multipliers.shape[1]):
-        record.multipliers[k, j] = s.d[first + j]
+        record.multipliers[k, j] = flow.d[first + j]
 
 
 METHOD = Method(begin, step, write)

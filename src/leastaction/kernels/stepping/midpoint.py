@@ -26,7 +26,8 @@ from ..lagrangian.layout import Lagrangian
 from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
 from ..solving.memory import SCALE, TIME
-from ..solving.newton import CAREFUL, UNBOUNDED, Equations, largest, relative_size, residual_shrinks, solve_equations
+from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
+from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.drnea import set_node
 from ..tree.layout import P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
@@ -59,10 +60,10 @@ class Arrays(NamedTuple):
     """Memory of a simulation, and the step that Newton's method solves.  w.target holds the momentum at the present node."""
 
     m: Tree
-    f: Frames
-    s: Lagrangian
+    frames: Frames
+    lag: Lagrangian
     w: Work
-    n: Newton
+    newton: Newton
     end: Work | None  # the end of the step, for constraints
     con: Ties | None
     memory: NDArray[np.float64]
@@ -84,12 +85,12 @@ class Step(NamedTuple):
 
 @inlined
 def by_composites(a):
-    gradients(a.m, a.f, a.s, a.w, a.n.middle, a.n.velocity)
+    gradients(a.m, a.frames, a.lag, a.w, a.newton.middle, a.newton.velocity)
 
 
 @inlined
 def curvatures_by_composites(a):
-    curvatures(a.m, a.f, a.s, a.w, a.n.middle)
+    curvatures(a.m, a.frames, a.lag, a.w, a.newton.middle)
 
 
 COMPOSITE = Derivatives(by_composites, curvatures_by_composites)
@@ -98,39 +99,39 @@ COMPOSITE = Derivatives(by_composites, curvatures_by_composites)
 @inlined
 def residual(how, a, t):
     """Gradients of L and all forces at the increment w.d; r = residual.  Returns its largest entry."""
-    m, s, w, n, alpha, h = a.m, a.s, a.w, a.n, a.options.alpha, a.options.h
+    m, lag, w, newton, alpha, h = a.m, a.lag, a.w, a.newton, a.options.alpha, a.options.h
     nv = w.d.shape[0]
     for j in range(nv):
-        n.middle[j] = w.q[j] + alpha * w.d[j]
-        n.velocity[j] = w.d[j] / h
+        newton.middle[j] = w.q[j] + alpha * w.d[j]
+        newton.velocity[j] = w.d[j] / h
     how.gradients(a)
     if calls_user_functions(m):
-        custom_forces(m, t + alpha * h, n.middle, w.d, h, w.z, n.custom)
+        custom_forces(m, t + alpha * h, newton.middle, w.d, h, w.z, newton.custom)
         if m.law_on.shape[0] > 0:
-            add_law_forces(m, a.f, s, w, t + alpha * h, n.custom)
+            add_law_forces(m, a.frames, lag, w, t + alpha * h, newton.custom)
     for j in range(nv):
-        n.force[j] = s.force[j] - m.damping[j] * n.velocity[j] + n.custom[j]
-        w.r[j] = s.v[j] - (1.0 - alpha) * h * s.q[j] - 0.5 * h * n.force[j] - w.target[j]
+        newton.force[j] = lag.force[j] - m.damping[j] * newton.velocity[j] + newton.custom[j]
+        w.r[j] = lag.v[j] - (1.0 - alpha) * h * lag.q[j] - 0.5 * h * newton.force[j] - w.target[j]
     return largest(w.r)
 
 
 @inlined
 def jacobian(how, a, J):
     """J = dr/dd where `residual` was called last.  User forces are taken as constant; laws on bodies in the pose only."""
-    m, s, alpha, h = a.m, a.s, a.options.alpha, a.options.h
+    m, lag, alpha, h = a.m, a.lag, a.options.alpha, a.options.h
     nv = J.shape[0]
     how.curvatures(a)
     one, two = 1.0 - alpha, alpha * (1.0 - alpha) * h
     for i in range(nv):
         for j in range(nv):
-            J[i, j] = s.vv[i, j] / h + alpha * s.qv[j, i] - one * s.qv[i, j] - two * s.qq[i, j]
+            J[i, j] = lag.vv[i, j] / h + alpha * lag.qv[j, i] - one * lag.qv[i, j] - two * lag.qq[i, j]
         J[i, i] += 0.5 * m.damping[i]
     if m.wrench_on.shape[0] > 0:
         for i in range(nv):
             for j in range(nv):
-                J[i, j] -= 0.5 * h * alpha * s.force_q[i, j]
+                J[i, j] -= 0.5 * h * alpha * lag.force_q[i, j]
     if m.law_on.shape[0] > 0:
-        add_law_damping(m, a.f, s, a.w, J)
+        add_law_damping(m, a.frames, lag, a.w, J)
 
 
 @kernel
@@ -147,13 +148,13 @@ def hold(m, w, end, con, t):
 
 
 @kernel
-def border(m, w, n, end, con, t):
+def border(m, w, newton, end, con, t):
     """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
     constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J1)
     for a in range(con.J0.shape[0]):
         for j in range(con.J0.shape[1]):
             con.Y[a, j] = con.J0[a, j]
-        lu_solve(n.J, n.pivot, con.J0.shape[1], con.Y[a])
+        lu_solve(newton.J, newton.pivot, con.J0.shape[1], con.Y[a])
     products(con.J1, con.Y, con.S)
     con.rank[RANK] = rank_factor(con.S, con.swap)
 
@@ -171,7 +172,7 @@ def evaluate_step(how, a, end, con, first):
     w, memory, h = a.w, a.memory, a.options.h
     norm = residual(how, a, memory[TIME])
     if first:
-        memory[SCALE] = max(largest(w.target), h * max(a.s.size[0], largest(a.n.force)))
+        memory[SCALE] = max(largest(w.target), h * max(a.lag.size[0], largest(a.newton.force)))
         if con is not None:
             memory[SCALE] = max(memory[SCALE], impulse_size(con))
             set_scales(w, con)
@@ -191,24 +192,24 @@ def choose(s, size):
 def choose_factorisation(how, a, end, con, size):
     used = choose_soonest(a.memory, size, False, False)
     if used != OLD:
-        jacobian(how, a, a.n.J)
-        lu_factor(a.n.J, a.n.pivot, a.w.d.shape[0])
+        jacobian(how, a, a.newton.J)
+        lu_factor(a.newton.J, a.newton.pivot, a.w.d.shape[0])
         if con is not None:
-            border(a.m, a.w, a.n, end, con, a.memory[TIME] + a.options.h)
+            border(a.m, a.w, a.newton, end, con, a.memory[TIME] + a.options.h)
     return used
 
 
 @inlined
 def solve(s):
-    return solve_linear(s.a.w, s.a.n, s.a.con)
+    return solve_linear(s.a.w, s.a.newton, s.a.con)
 
 
 @inlined
-def solve_linear(w, n, con):
+def solve_linear(w, newton, con):
     nv = w.d.shape[0]
     for j in range(nv):
         w.z[j] = w.r[j]
-    lu_solve(n.J, n.pivot, nv, w.z)
+    lu_solve(newton.J, newton.pivot, nv, w.z)
     if con is not None:
         correct(w, con)
         keep_impulses(con)
@@ -264,14 +265,14 @@ def step(s, tau, row):
 @inlined
 def finish_step(a, end, con, tau, row, size):
     """Go to the end of the step if it is solved, back to its start if not; returns the status."""
-    m, s, w, memory, h = a.m, a.s, a.w, a.memory, a.options.h
+    m, lag, w, memory, h = a.m, a.lag, a.w, a.memory, a.options.h
     if not (size <= 1.0):
         give_up(w, memory)
         back_to_last(w, con)
         return STALLED if size < UNBOUNDED else NOT_FINITE
     for j in range(w.d.shape[0]):
         # what is left of the residual enters the next step, so that errors of the solver do not add up
-        w.target[j] = s.v[j] + a.options.alpha * h * s.q[j] + 0.5 * h * (a.n.force[j] + tau[row, j]) - w.r[j]
+        w.target[j] = lag.v[j] + a.options.alpha * h * lag.q[j] + 0.5 * h * (a.newton.force[j] + tau[row, j]) - w.r[j]
         w.q[j] += w.d[j]
     tick(memory, h)
     if con is not None:

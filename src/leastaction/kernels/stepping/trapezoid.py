@@ -20,7 +20,8 @@ from ..solving.choice import EXACT, FIRST_ORDER, corrections
 from ..solving.dense import lu_factor, lu_solve
 from ..solving.guess import continue_polynomial
 from ..solving.memory import AGE, ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
-from ..solving.newton import CAREFUL, UNBOUNDED, Equations, largest, relative_size, residual_shrinks, solve_equations
+from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
+from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.continuous import joint_twist, momentum
 from ..tree.drnea import carry_residual
@@ -64,12 +65,12 @@ def make_trapezoid(nq: int, nv: int) -> Trapezoid:
 
 
 class Arrays(NamedTuple):
-    """Memory of a simulation.  w.target is the momentum p at the node, e the Work of the end of the step."""
+    """Memory of a simulation.  w.target is the momentum p at the node, `end` the Work of the end of the step."""
 
     m: Tree
     w: Work
-    e: Work
-    t: Trapezoid
+    end: Work
+    trap: Trapezoid
     gamma: NDArray[np.float64]  # (s,) lengths of the stages in units of the step
     memory: NDArray[np.float64]
     options: Options
@@ -80,8 +81,8 @@ class Step(NamedTuple):
 
     m: Tree
     w: Work
-    e: Work
-    t: Trapezoid
+    end: Work
+    trap: Trapezoid
     memory: NDArray[np.float64]
     options: Options
     tau: NDArray[np.float64]
@@ -129,58 +130,58 @@ def column_change(m, w, i, j, v, ja, jl, rate):
 
 
 @kernel
-def set_end(m, w, e, t, h, retraction):
+def set_end(m, w, end, trap, h, retraction):
     """End of the step for the velocity v: x, the increment d of joints/dispatch.py, q1, poses and forces there."""
-    for j in range(t.v.shape[0]):
-        t.x[j] = h * t.v[j]
+    for j in range(trap.v.shape[0]):
+        trap.x[j] = h * trap.v[j]
     for i in range(1, m.link.shape[0]):
-        dispatch.retract(m.link[i, KIND], retraction, t.x, m.link[i, VI], m.link[i, NV], w.d)
-    advance_on_group(m, w.q, w.d, t.q1)
-    place(m, e, t.q1, t.potential1)
+        dispatch.retract(m.link[i, KIND], retraction, trap.x, m.link[i, VI], m.link[i, NV], w.d)
+    advance_on_group(m, w.q, w.d, trap.q1)
+    place(m, end, trap.q1, trap.potential1)
 
 
 @kernel
-def mean_momentum(m, t, sign, retraction):
+def mean_momentum(m, trap, sign, retraction):
     """mean = S(sign h v)' (momentum0 + momentum1) / 2."""
-    for j in range(t.mean.shape[0]):
-        t.mean[j] = 0.5 * (t.momentum0[j] + t.momentum1[j])
+    for j in range(trap.mean.shape[0]):
+        trap.mean[j] = 0.5 * (trap.momentum0[j] + trap.momentum1[j])
     for i in range(1, m.link.shape[0]):
-        dispatch.retraction_cotangent(m.link[i, KIND], retraction, t.x, m.link[i, VI], m.link[i, NV], sign, t.mean)
+        dispatch.retraction_cotangent(m.link[i, KIND], retraction, trap.x, m.link[i, VI], m.link[i, NV], sign, trap.mean)
 
 
 @kernel
-def residual(m, w, e, t, h, time, tau, retraction):
+def residual(m, w, end, trap, h, t, tau, retraction):
     """w.r = momentum the step leaves q_k with, minus target; returns its largest entry."""
-    set_end(m, w, e, t, h, retraction)
-    momentum(m, e, t.v, t.momentum1)
-    momentum(m, w, t.v, t.momentum0)
-    kinetic_slope(m, w, t.v, t.rate, t.slope)
-    for j in range(t.v.shape[0]):
-        t.force[j] = t.potential0[j]
-    applied_forces(m, w, time, t.v, tau, t.force)
-    mean_momentum(m, t, 1.0, retraction)
-    for j in range(t.v.shape[0]):
-        w.r[j] = t.mean[j] - 0.5 * h * (t.slope[j] + t.force[j]) - w.target[j]
+    set_end(m, w, end, trap, h, retraction)
+    momentum(m, end, trap.v, trap.momentum1)
+    momentum(m, w, trap.v, trap.momentum0)
+    kinetic_slope(m, w, trap.v, trap.rate, trap.slope)
+    for j in range(trap.v.shape[0]):
+        trap.force[j] = trap.potential0[j]
+    applied_forces(m, w, t, trap.v, tau, trap.force)
+    mean_momentum(m, trap, 1.0, retraction)
+    for j in range(trap.v.shape[0]):
+        w.r[j] = trap.mean[j] - 0.5 * h * (trap.slope[j] + trap.force[j]) - w.target[j]
     return largest(w.r)
 
 
 @kernel
-def numerical_jacobian(m, w, e, t, h, time, tau, retraction):
+def numerical_jacobian(m, w, end, trap, h, t, tau, retraction):
     """J = dr/dv by differences, O(n^2).  Keeps w.r."""
-    size = largest(t.v) + 1e-3 / abs(h)
+    size = largest(trap.v) + 1e-3 / abs(h)
     step = 1e-7 * size
-    nv = t.v.shape[0]
+    nv = trap.v.shape[0]
     for j in range(nv):
-        t.r_old[j] = w.r[j]
+        trap.r_old[j] = w.r[j]
     for l in range(nv):
-        keep = t.v[l]
-        t.v[l] = keep + step
-        residual(m, w, e, t, h, time, tau, retraction)
+        keep = trap.v[l]
+        trap.v[l] = keep + step
+        residual(m, w, end, trap, h, t, tau, retraction)
         for j in range(nv):
-            t.J[j, l] = (w.r[j] - t.r_old[j]) / step
-        t.v[l] = keep
+            trap.J[j, l] = (w.r[j] - trap.r_old[j]) / step
+        trap.v[l] = keep
     for j in range(nv):
-        w.r[j] = t.r_old[j]
+        w.r[j] = trap.r_old[j]
 
 
 # ------------------------------------------------------------------------------------------------------------- equations
@@ -189,9 +190,9 @@ def numerical_jacobian(m, w, e, t, h, time, tau, retraction):
 @inlined
 def evaluate(s, first):
     h, memory = s.options.h, s.memory
-    norm = residual(s.m, s.w, s.e, s.t, h, memory[TIME], s.tau, s.options.retraction)
+    norm = residual(s.m, s.w, s.end, s.trap, h, memory[TIME], s.tau, s.options.retraction)
     if first:
-        memory[SCALE] = max(largest(s.w.target), 0.5 * abs(h) * largest(s.t.force))
+        memory[SCALE] = max(largest(s.w.target), 0.5 * abs(h) * largest(s.trap.force))
         memory[AGE] = 1.0  # what is at hand belongs to another node
     return relative_size(norm, s.options.tol * memory[SCALE])
 
@@ -204,32 +205,32 @@ def choose(s, size):
         memory[AGE], memory[RATE] = 0.0, 0.0
         mass_factor(s.m, s.w)
     if memory[RATE] < 0.3 and corrections(size, memory[RATE]) <= CHORD_CORRECTIONS:
-        s.t.pivot[0] = CHORD
+        s.trap.pivot[0] = CHORD
         return FIRST_ORDER
-    numerical_jacobian(s.m, s.w, s.e, s.t, s.options.h, memory[TIME], s.tau, s.options.retraction)
-    lu_factor(s.t.J, s.t.pivot, s.t.v.shape[0])
+    numerical_jacobian(s.m, s.w, s.end, s.trap, s.options.h, memory[TIME], s.tau, s.options.retraction)
+    lu_factor(s.trap.J, s.trap.pivot, s.trap.v.shape[0])
     return EXACT
 
 
 @inlined
 def solve(s):
-    nv = s.t.v.shape[0]
-    if s.t.pivot[0] == CHORD:
+    nv = s.trap.v.shape[0]
+    if s.trap.pivot[0] == CHORD:
         mass_solve(s.m, s.w, s.w.r, s.w.z)
     else:
         for j in range(nv):
             s.w.z[j] = s.w.r[j]
-        lu_solve(s.t.J, s.t.pivot, nv, s.w.z)
+        lu_solve(s.trap.J, s.trap.pivot, nv, s.w.z)
     for j in range(nv):
-        s.t.v_old[j] = s.t.v[j]
-        s.t.step[j] = s.w.z[j]
+        s.trap.v_old[j] = s.trap.v[j]
+        s.trap.step[j] = s.w.z[j]
     return 0.0  # its size is of no use here
 
 
 @inlined
 def move(s, fraction):
-    for j in range(s.t.v.shape[0]):
-        s.t.v[j] = s.t.v_old[j] - fraction * s.t.step[j]
+    for j in range(s.trap.v.shape[0]):
+        s.trap.v[j] = s.trap.v_old[j] - fraction * s.trap.step[j]
 
 
 @inlined
@@ -239,8 +240,8 @@ def learn(s, used, rate, correction):
 
 @inlined
 def restart(s):
-    for j in range(s.t.v.shape[0]):
-        s.t.v[j] = s.t.v_start[j]
+    for j in range(s.trap.v.shape[0]):
+        s.trap.v[j] = s.trap.v_start[j]
 
 
 EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (CAREFUL, CAREFUL))
@@ -250,90 +251,90 @@ EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, re
 
 
 @kernel
-def arrive(m, w, e, t, h, time, tau, retraction):
+def arrive(m, w, end, trap, h, t, tau, retraction):
     """Move to the end of the step: q, the momentum p there in target, and the forces."""
-    momentum(m, e, t.v, t.momentum1)
-    kinetic_slope(m, e, t.v, t.rate, t.slope)
-    for j in range(t.v.shape[0]):
-        t.force[j] = t.potential1[j]
-    applied_forces(m, e, time, t.v, tau, t.force)
-    mean_momentum(m, t, -1.0, retraction)
-    for j in range(t.v.shape[0]):
-        w.target[j] = t.mean[j] + 0.5 * h * (t.slope[j] + t.force[j])
+    momentum(m, end, trap.v, trap.momentum1)
+    kinetic_slope(m, end, trap.v, trap.rate, trap.slope)
+    for j in range(trap.v.shape[0]):
+        trap.force[j] = trap.potential1[j]
+    applied_forces(m, end, t, trap.v, tau, trap.force)
+    mean_momentum(m, trap, -1.0, retraction)
+    for j in range(trap.v.shape[0]):
+        w.target[j] = trap.mean[j] + 0.5 * h * (trap.slope[j] + trap.force[j])
     carry_residual(m, w)
-    place(m, w, t.q1, t.potential0)
+    place(m, w, trap.q1, trap.potential0)
 
 
 @kernel
-def remember(w, t):
+def remember(w, trap):
     for j in range(w.q.shape[0]):
-        t.q_start[j] = w.q[j]
-    for j in range(t.v.shape[0]):
-        t.p_start[j] = w.target[j]
-        t.v_start[j] = t.v[j]
+        trap.q_start[j] = w.q[j]
+    for j in range(trap.v.shape[0]):
+        trap.p_start[j] = w.target[j]
+        trap.v_start[j] = trap.v[j]
 
 
 @kernel
-def go_back(m, w, t):
-    for j in range(t.v.shape[0]):
-        w.target[j] = t.p_start[j]
-        t.v[j] = t.v_start[j]
-    place(m, w, t.q_start, t.potential0)
+def go_back(m, w, trap):
+    for j in range(trap.v.shape[0]):
+        w.target[j] = trap.p_start[j]
+        trap.v[j] = trap.v_start[j]
+    place(m, w, trap.q_start, trap.potential0)
 
 
 @entry
-def leaving(m, w, e, t, h, time, tau, retraction):
+def leaving(m, w, end, trap, h, t, tau, retraction):
     """w.r = momentum with which the step of velocity t.v leaves t.q_start; for solvability and checks."""
-    for j in range(t.v.shape[0]):
+    for j in range(trap.v.shape[0]):
         w.target[j] = 0.0
-    place(m, w, t.q_start, t.potential0)
-    residual(m, w, e, t, h, time, tau, retraction)
+    place(m, w, trap.q_start, trap.potential0)
+    residual(m, w, end, trap, h, t, tau, retraction)
 
 
 @entry
-def jacobian(m, w, e, t, h, time, tau, retraction):
+def jacobian(m, w, end, trap, h, t, tau, retraction):
     """t.J = derivative of the same in t.v."""
-    for j in range(t.v.shape[0]):
+    for j in range(trap.v.shape[0]):
         w.target[j] = 0.0
-    place(m, w, t.q_start, t.potential0)
-    residual(m, w, e, t, h, time, tau, retraction)
-    numerical_jacobian(m, w, e, t, h, time, tau, retraction)
+    place(m, w, trap.q_start, trap.potential0)
+    residual(m, w, end, trap, h, t, tau, retraction)
+    numerical_jacobian(m, w, end, trap, h, t, tau, retraction)
 
 
 @entry
-def slope(m, w, t):
+def slope(m, w, trap):
     """t.slope = dT/dq at t.q_start and the velocity t.v."""
-    place(m, w, t.q_start, t.potential0)
-    momentum(m, w, t.v, t.momentum0)
-    kinetic_slope(m, w, t.v, t.rate, t.slope)
+    place(m, w, trap.q_start, trap.potential0)
+    momentum(m, w, trap.v, trap.momentum0)
+    kinetic_slope(m, w, trap.v, trap.rate, trap.slope)
 
 
 @inlined
 def begin(s):
     for j in range(s.w.q.shape[0]):
-        s.t.q_start[j] = s.w.q[j]
-    place(s.m, s.w, s.t.q_start, s.t.potential0)
+        s.trap.q_start[j] = s.w.q[j]
+    place(s.m, s.w, s.trap.q_start, s.trap.potential0)
 
 
 @inlined
 def step(s, tau, row):
     """Stages of the lengths gamma[i] h, one after the other."""
-    t, w, memory, options = s.t, s.w, s.memory, s.options
-    remember(w, t)
+    trap, w, memory, options = s.trap, s.w, s.memory, s.options
+    remember(w, trap)
     began, evaluations = memory[TIME], 0
     for i in range(s.gamma.shape[0]):
         length = s.gamma[i] * options.h
         if s.gamma.shape[0] == 1:  # velocities of consecutive steps are smooth, those of stages are not
-            continue_polynomial(t.v, w.history, int(memory[HISTORY]), 0, t.v.shape[0], True, False)
-        stage = Step(s.m, w, s.e, t, memory, Options(length, options.tol, options.retraction, options.most, 0), tau[row])
+            continue_polynomial(trap.v, w.history, int(memory[HISTORY]), 0, trap.v.shape[0], True, False)
+        stage = Step(s.m, w, s.end, trap, memory, Options(length, options.tol, options.retraction, options.most, 0), tau[row])
         count, size = solve_equations(EQUATIONS, stage, memory, options.tol, options.most)
         evaluations += count
         if not (size <= 1.0):
-            go_back(s.m, w, t)
+            go_back(s.m, w, trap)
             memory[HISTORY], memory[TIME] = 0.0, began
             return evaluations, STALLED if size < UNBOUNDED else NOT_FINITE
         memory[TIME] += length
-        arrive(s.m, w, s.e, t, length, memory[TIME], tau[row], options.retraction)
+        arrive(s.m, w, s.end, trap, length, memory[TIME], tau[row], options.retraction)
     tick(memory, options.h)
     return evaluations, FINISHED
 

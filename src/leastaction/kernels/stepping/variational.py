@@ -15,16 +15,8 @@ from ..constraints.ties import Ties, constrain_node
 from ..solving.choice import EXACT, OLD, choose_soonest, grow_old, learn_rate
 from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
-from ..solving.newton import (
-    BOLD,
-    CAREFUL,
-    UNBOUNDED,
-    Equations,
-    largest,
-    relative_size,
-    residual_shrinks,
-    solve_equations,
-)  # fmt: skip
+from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_equations
+from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
 from ..tree.midpoint_potentials import factorise_middle, solve_middle

@@ -41,14 +41,14 @@ def add_composite(composite, i, p, rot, r):
     s = congruent(rot, load6(composite, i, INERTIA))
     # shift by r: I + 2 (c.r) 1 - (c r' + r c') + m (r.r 1 - r r')
     d = 2.0 * (c[0] * r[0] + c[1] * r[1] + c[2] * r[2]) + mass * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
-    t = -1
+    entry = -1
     for a in range(3):
         for b in range(a, 3):
-            t += 1
-            shifted = s[t] - c[a] * r[b] - r[a] * c[b] - mass * r[a] * r[b]
+            entry += 1
+            shifted = s[entry] - c[a] * r[b] - r[a] * c[b] - mass * r[a] * r[b]
             if a == b:
                 shifted += d
-            composite[p, INERTIA + t] += shifted
+            composite[p, INERTIA + entry] += shifted
     composite[p, MASS] += mass
     for a in range(3):
         composite[p, MOMENT + a] += c[a] + mass * r[a]

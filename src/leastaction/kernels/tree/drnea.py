@@ -101,16 +101,16 @@ def displace(m, w, i):
     row, link = w.row, m.link
     p = link[i, PARENT]
     rot, origin = load9(row, i, R), load3(row, i, P)
-    c, u, t = row[p, DW], load3(row, p, DU), load3(row, p, DT)
-    t = tmatvec(rot, add(t, quat_rotate_minus(c, u, origin)))
+    c, u, shift = row[p, DW], load3(row, p, DU), load3(row, p, DT)
+    shift = tmatvec(rot, add(shift, quat_rotate_minus(c, u, origin)))
     u = tmatvec(rot, u)
     if dispatch.turns_about_z(link[i, KIND]):
         hs, hc = half_sincos(w.d[link[i, VI]])
-        return c * hc - u[2] * hs, (hc * u[0] + hs * u[1], hc * u[1] - hs * u[0], hc * u[2] + hs * c), t
+        return c * hc - u[2] * hs, (hc * u[0] + hs * u[1], hc * u[1] - hs * u[0], hc * u[2] + hs * c), shift
     cj, uj, tj = dispatch.displacement(link[i, KIND], m.param, i, w.q, link[i, QI], w.d, link[i, VI])
-    t = add(t, add(tj, quat_rotate_minus(c, u, tj)))
+    shift = add(shift, add(tj, quat_rotate_minus(c, u, tj)))
     c, u = quat_mul(c, u, cj, uj)
-    return c, u, t
+    return c, u, shift
 
 
 @inlined
@@ -123,11 +123,11 @@ def residual(m, w, h, retraction):
     row, body, link = w.row, m.body, m.link
     n = link.shape[0]
     for i in range(1, n):
-        c, u, t = displace(m, w, i)
+        c, u, shift = displace(m, w, i)
         row[i, DW] = c
         store3(row, i, DU, u)
-        store3(row, i, DT, t)
-        phi, rho = retractions.coordinates(retraction, c, u, t)
+        store3(row, i, DT, shift)
+        phi, rho = retractions.coordinates(retraction, c, u, shift)
         store3(row, i, X, phi)
         store3(row, i, X + 3, rho)
         a, l = body_momentum(body, i, scale(1.0 / h, phi), scale(1.0 / h, rho))

@@ -218,11 +218,11 @@ def eliminate_joint(m, w, mid, i, h):
     v, nv = m.link[i, VI], m.link[i, NV]
     for j in range(v, v + nv):
         for a in range(12):
-            u, t = 0.0, 0.0
+            u, part = 0.0, 0.0
             for b in range(6):
                 u += A[i, a, b] * w.S1[j, b] + A[i, a, 6 + b] * mid.S1[j, b]
-                t += w.S0[j, b] * A[i, b, a] - h * mid.S0[j, b] * A[i, 6 + b, a]
-            U[j, a], W[j, a] = u, t
+                part += w.S0[j, b] * A[i, b, a] - h * mid.S0[j, b] * A[i, 6 + b, a]
+            U[j, a], W[j, a] = u, part
     E = mid.E
     joint_curvature(m, w, mid, i, E)
     for r in range(nv):
@@ -252,10 +252,10 @@ def eliminate_joint(m, w, mid, i, h):
         for b in range(12):
             s = 0.0
             for r in range(nv):
-                t = 0.0
+                part = 0.0
                 for c in range(nv):
-                    t += B[v + r, c] * W[v + c, b]
-                s += U[v + r, a] * t
+                    part += B[v + r, c] * W[v + c, b]
+                s += U[v + r, a] * part
             mid.T[a, b] = s
     for a in range(12):
         for b in range(12):
@@ -353,7 +353,7 @@ def add_to_parent12(w, mid, i, p):
 def solve12(m, w, mid, h):
     """z = J^-1 r with the twelve-dimensional factorisation: wrenches of the start and of the midpoint go to the root, variations of the
     end and of the midpoint come from it."""
-    link, b, y, t = m.link, mid.b, mid.y, mid.t
+    link, b, y, rest = m.link, mid.b, mid.y, mid.t
     n = link.shape[0]
     for i in range(1, n):
         for a in range(12):
@@ -362,11 +362,11 @@ def solve12(m, w, mid, h):
         p, v, nv = link[i, PARENT], link[i, VI], link[i, NV]
         sa, sl, ma, ml = load3(b, i, 0), load3(b, i, 3), load3(b, i, 6), load3(b, i, 9)
         for r in range(v, v + nv):
-            t[r] = w.r[r] - column_dot(w.S0, r, sa, sl) + h * column_dot(mid.S0, r, ma, ml)
+            rest[r] = w.r[r] - column_dot(w.S0, r, sa, sl) + h * column_dot(mid.S0, r, ma, ml)
         for r in range(v, v + nv):
             z = 0.0
             for c in range(nv):
-                z += mid.B[r, c] * t[v + c]
+                z += mid.B[r, c] * rest[v + c]
             w.z[r] = z
             sa, sl = axpy(z, load3(mid.U, r, 0), sa), axpy(z, load3(mid.U, r, 3), sl)
             ma, ml = axpy(z, load3(mid.U, r, 6), ma), axpy(z, load3(mid.U, r, 9), ml)
@@ -378,11 +378,11 @@ def solve12(m, w, mid, h):
         ea, el = twist_to_child(load9(w.linear, i, L_R1), load3(w.linear, i, L_P1), load3(y, p, 0), load3(y, p, 3))
         ma, ml = twist_to_child(load9(mid.row, i, R), load3(mid.row, i, P), load3(y, p, 6), load3(y, p, 9))
         for r in range(v, v + nv):
-            t[r] = dot6(mid.W, r, 0, ea, el) + dot6(mid.W, r, 6, ma, ml)
+            rest[r] = dot6(mid.W, r, 0, ea, el) + dot6(mid.W, r, 6, ma, ml)
         for r in range(v, v + nv):
             z = w.z[r]
             for c in range(nv):
-                z -= mid.B[r, c] * t[v + c]
+                z -= mid.B[r, c] * rest[v + c]
             w.z[r] = z
             ea, el = add_column(w.S1, r, z, ea, el)
             ma, ml = add_column(mid.S1, r, z, ma, ml)

@@ -86,9 +86,9 @@ def assemble(m, w, h, retraction, exact):
             store9(w.linear, i, L_R1, turned_about_z(rot, w.d[v]))
             store3(w.linear, i, L_P1, origin)
         else:  # X(q+) = X(q) J
-            c, u, t = dispatch.displacement(kind, m.param, i, w.q, k, w.d, v)
+            c, u, shift = dispatch.displacement(kind, m.param, i, w.q, k, w.d, v)
             store9(w.linear, i, L_R1, matmul(rot, quat_to_matrix(c, u)))
-            store3(w.linear, i, L_P1, add(origin, matvec(rot, t)))
+            store3(w.linear, i, L_P1, add(origin, matvec(rot, shift)))
             dispatch.columns(kind, m.param, i, w.q, k, w.d, v, 1.0, w.S1)
         mass, moment, inertia = m.body[i, MASS], load3(m.body, i, MOMENT), load6(m.body, i, INERTIA)
         phi = load3(row, i, X)

@@ -9,7 +9,7 @@ from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
 from ..forces.potentials import add_potentials
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE
-from ..solving.newton import largest
+from ..solving.sizes import largest
 from . import drnea, newton_matrix
 from .drnea import carry_residual
 from .laws import step_forces
