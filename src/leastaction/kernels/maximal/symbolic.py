@@ -239,22 +239,22 @@ def coordinate_slopes(m, net, flow, i):
 
 
 @inlined
-def put_row(net, poses, apart, con, k, a, l, G):
+def put_row(net, poses, apart, e, k, a, l, G):
     """Row y of the relative twist as rows of the two bodies."""
-    slot = net.con[con, FIRST_SLOT]
-    R, point = relative(net, poses, apart, con)
+    slot = net.con[e, FIRST_SLOT]
+    R, point = relative(net, poses, apart, e)
     force = matvec(R, l)
     put(G, slot, k, scale(-1.0, add(matvec(R, a), cross(point, force))), scale(-1.0, force))
-    put(G, slot + 1, k, add(a, cross(load3(net.place, con, B_P), l)), l)
+    put(G, slot + 1, k, add(a, cross(load3(net.place, e, B_P), l)), l)
 
 
 @kernel
-def pose_values(m, net, flow, con, out, at):
+def pose_values(m, net, flow, e, out, at):
     """out[at:] = N e at the end of the step.  Writes the joint's part of Flow.q_end."""
-    i = con + 1
+    i = e + 1
     nv = m.link[i, NV]
     find_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
-    Y, shift = joint_frame(net, flow.end, flow.apart_end, con)
+    Y, shift = joint_frame(net, flow.end, flow.apart_end, e)
     c, _, p = error_of_pose(m, flow, i, flow.q_end, Y, shift)
     for r in range(nv, 6):
         a, l = basis_row(flow, i, r)
@@ -262,9 +262,9 @@ def pose_values(m, net, flow, con, out, at):
 
 
 @kernel
-def pose_gradient(m, net, flow, con, G):
+def pose_gradient(m, net, flow, e, G):
     """Derivatives of N e at the end of the step: y de/d eta with y = N - (N de/dq) A^-1 W, which no coordinate changes."""
-    i = con + 1
+    i = e + 1
     v, nv = m.link[i, VI], m.link[i, NV]
     c, E, p = invert_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
     for k in range(nv, 6):
@@ -276,19 +276,19 @@ def pose_gradient(m, net, flow, con, G):
                 wa, wl = basis_row(flow, i, r)
                 a, l = axpy(-along * flow.inverse[j, r], wa, a), axpy(-along * flow.inverse[j, r], wl, l)
         a, l = felt_by_pose(c, E, a, l)
-        put_row(net, flow.end, flow.apart_end, con, k - nv, a, l, G)
+        put_row(net, flow.end, flow.apart_end, e, k - nv, a, l, G)
 
 
 @kernel
-def pose_force(m, net, flow, con, G):
+def pose_force(m, net, flow, e, G):
     """Lay the basis of the step; impulses act along N."""
-    i = con + 1
+    i = e + 1
     v, nv = m.link[i, VI], m.link[i, NV]
     place(m.link[i, KIND], m.param, i, flow.q, m.link[i, QI], flow.zero, v, 0.0, flow.S)
     lay_basis(flow.S, v, nv, flow.basis[i])
     for k in range(nv, 6):
         a, l = basis_row(flow, i, k)
-        put_row(net, flow.node, flow.apart, con, k - nv, a, l, G)
+        put_row(net, flow.node, flow.apart, e, k - nv, a, l, G)
 
 
 @apart
