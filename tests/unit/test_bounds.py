@@ -121,4 +121,4 @@ def test_every_integrator_stays_inside_its_arrays():
 
 @pytest.mark.skipif(bool(os.environ.get("LEASTACTION_PUBLIC_NUMBA")), reason="tested with the private parts of Numba")
 def test_the_default_path_with_compiled_bounds_checks():
-    assert walk(DEFAULT, NUMBA_BOUNDSCHECK="1") == (1, 0)
+    assert walk(DEFAULT, NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0") == (1, 0)
