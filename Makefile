@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test bounds lint bench clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -18,6 +18,11 @@ lint: $(VENV)/.ready-test
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+
+# compiled code that checks every index, with canaries around all arrays; takes long
+bounds: $(VENV)/.ready-test
+	NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
+	    tests/physics tests/conformance tests/io
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks

@@ -58,45 +58,46 @@ def allocate(kind: type[R], sizes: Mapping[str, int], **given: Any) -> R:
 
     An array that is given and has the right type, order and shape is taken as it is, not copied.
     """
-    fields, wanted = shapes(kind), _numbers(kind, tuple(sizes.items()))
-    values = {}
-    for name, what in fields.items():
-        if name in given:
-            values[name] = _checked(kind, name, what, given.pop(name), wanted)
-        elif isinstance(what, Shape):
-            values[name] = np.zeros(wanted[name], dtype=what.dtype)
+    values = []
+    for name, shape, what in _plan(kind, tuple(sizes.items())):
+        if given and name in given:
+            values.append(_checked(kind, name, what, given.pop(name), shape))
+        elif shape is not None:
+            values.append(np.zeros(shape, what.dtype))
         elif isinstance(what, type) and issubclass(what, tuple):
-            values[name] = allocate(what, sizes)
+            values.append(allocate(what, sizes))
         else:
             raise TypeError(f"{kind.__name__}.{name} is not an array: give its value")
     if given:
-        raise TypeError(f"{kind.__name__} has no field {', '.join(map(repr, given))}; its fields are {', '.join(fields)}")
-    return kind(**values)
+        raise TypeError(f"{kind.__name__} has no field {', '.join(map(repr, given))}; its fields are {', '.join(shapes(kind))}")
+    return kind(*values)
 
 
 @lru_cache(maxsize=256)
-def _numbers(kind: type, sizes: tuple[tuple[str, int], ...]) -> Mapping[str, tuple[int, ...]]:
-    """The shapes of all array fields for these sizes; remembered, as records of one model are made again and again."""
-    known, found = dict(sizes), {}
+def _plan(kind: type, sizes: tuple[tuple[str, int], ...]) -> list[tuple[str, tuple[int, ...] | None, Any]]:
+    """(name, shape or None, Shape or type) of all fields for these sizes; remembered, as records of one model are made again and again."""
+    known, plan = dict(sizes), []
     for name, what in shapes(kind).items():
+        shape = None
         if isinstance(what, Shape):
             try:
-                found[name] = what.numbers(known)
+                shape = what.numbers(known)
             except NameError as error:
                 raise TypeError(f"{kind.__name__}.{name} has the shape {what}, but {error}; sizes given are {known}") from None
-            if min(found[name], default=0) < 0:
-                raise TypeError(f"{kind.__name__}.{name} would have the shape {found[name]}, that is {what} with {known}")
-    return found
+            if min(shape, default=0) < 0:
+                raise TypeError(f"{kind.__name__}.{name} would have the shape {shape}, that is {what} with {known}")
+        plan.append((name, shape, what))
+    return plan
 
 
-def _checked(kind: type, name: str, what: Any, value: Any, wanted: Mapping[str, tuple[int, ...]]) -> Any:
-    if not isinstance(what, Shape):
+def _checked(kind: type, name: str, what: Any, value: Any, shape: tuple[int, ...] | None) -> Any:
+    if shape is None:
         return value
     given = np.asarray(value)
-    if given.size == 0 and 0 in wanted[name]:  # a list of no rows
-        given = given.astype(what.dtype).reshape(wanted[name])
+    if given.size == 0 and 0 in shape:  # a list of no rows
+        given = given.astype(what.dtype).reshape(shape)
     if not np.can_cast(given.dtype, what.dtype, "safe"):
         raise TypeError(f"{kind.__name__}.{name} is of {given.dtype}; it needs {what.dtype.__name__}")
-    if given.shape != wanted[name]:
-        raise TypeError(f"{kind.__name__}.{name} has the shape {given.shape}; it needs {wanted[name]}, that is {what}")
+    if given.shape != shape:
+        raise TypeError(f"{kind.__name__}.{name} has the shape {given.shape}; it needs {shape}, that is {what}")
     return given if given.flags.carray and given.dtype == what.dtype else np.array(given, dtype=what.dtype, order="C")
