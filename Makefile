@@ -11,7 +11,7 @@ demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
 
 test: lint
-	$(BIN)/python tests/warm_up.py
+	$(BIN)/leastaction cache --warm
 	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.ready-test

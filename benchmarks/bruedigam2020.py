@@ -17,6 +17,7 @@ from leastaction.assembly.closing import Closing
 from leastaction.coordinates.network import build
 from leastaction.kernels.maximal import evaluate as kernels
 from leastaction.reference.constrained import AccelerationConstraints
+from leastaction.yardsticks import Lee2016
 
 from .report import machine, table
 from .timing import clock, pin_to_one_core
@@ -165,7 +166,7 @@ def tolerances(lengths=(1, 10, 50, 100), repeats: int = 2, steps: int = 1000) ->
     methods: dict[str, Callable[[float], la.Integrator]] = {
         "Maximal": lambda tol: la.Maximal(tol=tol),
         "Variational": lambda tol: la.Variational(tol=tol),
-        "RIQN (Lee 2016)": lambda tol: la.Variational(tol=tol, solver="riqn", guess="ig2"),
+        "RIQN (Lee 2016)": lambda tol: Lee2016("riqn", "ig2", tol=tol),
     }
     levels = (1e-6, 1e-8, 1e-10)
     cases = {}

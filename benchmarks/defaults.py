@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import leastaction as la
+from leastaction.yardsticks import Lee2016
 
 from . import cases, ours
 from .peers.base import Array
@@ -76,7 +77,8 @@ def hard_motions() -> list[Motion]:
 def integrators(*options: str) -> dict[str, la.Variational]:
     """Every combination of the values of some options, the others at their defaults, by label."""
     combinations = [dict(zip(options, values, strict=True)) for values in itertools.product(*(CHOICES[o] for o in options))]
-    return {", ".join(c.values()): la.Variational(**c) for c in combinations}
+    plain = {"solver": "newton", "guess": "extrapolate"}
+    return {", ".join(c.values()): Lee2016(**{**plain, **c}) if plain.keys() & c.keys() else la.Variational(**c) for c in combinations}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import leastaction as la
-from leastaction.yardsticks.scalable import ScalableVariational
+from leastaction.yardsticks import Lee2016, Svi
 
 from . import cases, ours, probe
 from .peers.base import Array
@@ -41,26 +41,17 @@ def random_start(links: int, seed: int) -> tuple[Array, Array]:
     return q, v
 
 
-class PaperSvi(la.Variational):
-    """residual="svi" with the frames of its paper; la.Variational merges those that do not move against each other."""
-
-    def start(self, model: la.Model, state: la.State, dt: float):
-        stepper = super().start(model, state, dt)
-        stepper.svi = ScalableVariational(model, "matrices", primitive=True)
-        return stepper
-
-
 def step_methods() -> dict[str, la.Variational]:
     """The combinations of Fig. 3, all starting from the last increment (the paper's IG2), and what our guess makes of them."""
     return {
-        "DRNEA + RIQN": la.Variational(solver="riqn", guess="ig2"),
-        "DRNEA + Broyden": la.Variational(solver="broyden", guess="ig2"),
-        "DRNEA + dense Newton": la.Variational(solver="dense-newton", guess="ig2"),
-        "DRNEA + Newton in O(n)": la.Variational(guess="ig2"),
-        "SVI (merged, matrices) + RIQN": la.Variational(residual="svi", solver="riqn", guess="ig2"),
-        "SVI (merged, matrices) + Broyden": la.Variational(residual="svi", solver="broyden", guess="ig2"),
-        "SVI (as printed) + RIQN": PaperSvi(residual="svi", solver="riqn", guess="ig2"),
-        "DRNEA + RIQN, extrapolated": la.Variational(solver="riqn"),
+        "DRNEA + RIQN": Lee2016("riqn", "ig2"),
+        "DRNEA + Broyden": Lee2016("broyden", "ig2"),
+        "DRNEA + dense Newton": Lee2016("dense-newton", "ig2"),
+        "DRNEA + Newton in O(n)": Lee2016("newton", "ig2"),
+        "SVI (merged, matrices) + RIQN": Svi("riqn", "ig2"),
+        "SVI (merged, matrices) + Broyden": Svi("broyden", "ig2"),
+        "SVI (as printed) + RIQN": Svi("riqn", "ig2", primitive=True),
+        "DRNEA + RIQN, extrapolated": Lee2016("riqn", "extrapolate"),
         DEFAULT: la.Variational(),
     }
 
@@ -148,7 +139,7 @@ def figure_4(links: int = 50, steps: int = 1000) -> list[Counts]:
 
 def _count(model: la.Model, q: Array, v: Array, steps: int, solver: str, guess: str, tol: float) -> tuple[float, float] | None:
     try:
-        integrator = la.Variational(solver=solver, guess=guess, tol=tol)
+        integrator = Lee2016(solver, guess, tol=tol)
         run = la.simulate(model, model.state(q, v), dt=DT, steps=steps, record_every=steps, integrator=integrator, progress=False)
     except la.ConvergenceError:
         return None

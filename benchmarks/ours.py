@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import leastaction as la
-from leastaction.kernels.tree.layout import DENSE, make_comparison
+from leastaction.compiling.records import allocate
+from leastaction.kernels.tree.dense_jacobian import Columns
 from leastaction.lie.retractions import NAMES as RETRACTIONS
 from leastaction.yardsticks.scalable import ScalableVariational
 
@@ -47,8 +48,8 @@ class Kernel:
         self.model, self.dt, self.what, self.retraction = model, dt, what, RETRACTIONS[retraction]
         self.scratch = np.zeros((len(model.bodies) + 1, 6))
         self.out = np.zeros(model.nv)
-        solver = DENSE if what == probe.DENSE_SOLVE else 0
-        self.dense = make_comparison(solver, len(model.bodies), model.nv, 2)
+        self.columns = allocate(Columns, {"n": len(model.bodies), "nv": model.nv if what == probe.DENSE_SOLVE else 0})
+        self.pivot = np.zeros(model.nv, dtype=np.int64)
 
     def set_state(self, q: Array, v: Array) -> None:
         self.q, self.v, self.tau = q.copy(), v.copy(), np.zeros(self.model.nv)
@@ -65,7 +66,8 @@ class Kernel:
 
     def _repeat(self, what: int, reps: int) -> None:
         probe.repeat(
-            what, reps, self.model.tree, self.work, self.dense, self.dt, self.retraction, self.q, self.v, self.tau, self.scratch, self.out
+            what, reps, self.model.tree, self.work, self.columns, self.pivot, self.dt, self.retraction, self.q, self.v, self.tau,
+            self.scratch, self.out,
         )  # fmt: skip
 
 

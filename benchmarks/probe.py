@@ -3,10 +3,11 @@
 from numba import njit
 
 from leastaction.kernels.tree.articulated import mass_factor, mass_solve
+from leastaction.kernels.tree.dense_jacobian import dense_jacobian
 from leastaction.kernels.tree.drnea import residual, set_node
 from leastaction.kernels.tree.evaluate import acceleration
 from leastaction.kernels.tree.newton_matrix import assemble, factorise, solve
-from leastaction.yardsticks.comparison import dense_jacobian, dense_solve
+from leastaction.yardsticks.comparison import dense_solve
 from leastaction.yardsticks.svi import svi_residual
 
 # what to repeat
@@ -15,7 +16,7 @@ NAMES = ("aba", "set_node", "residual", "assemble + factorise", "solve", "mass_f
 
 
 @njit
-def repeat(what, repeats, m, w, other, h, retraction, q, v, tau, scratch, out):
+def repeat(what, repeats, m, w, columns, pivot, h, retraction, q, v, tau, scratch, out):
     """Run the kernel `what` `repeats` times.
 
     q, v, tau: state of the dynamics (ABA only);  scratch: (n+1, 6);  out: (nv,).  The other kernels read w: run SET_NODE,
@@ -39,12 +40,12 @@ def repeat(what, repeats, m, w, other, h, retraction, q, v, tau, scratch, out):
             mass_solve(m, w, tau, out)
         elif what == DENSE_SOLVE:
             assemble(m, w, h, retraction, True)
-            dense_jacobian(m, w, None, other, h)
-            dense_solve(other.J, other.pivot, w.r, out)
+            dense_jacobian(m, w, None, columns, h)
+            dense_solve(columns.J, pivot, w.r, out)
 
 
 @njit
 def repeat_svi(repeats, frames, scratch, q, d, p, h, evaluation, out):
-    """Johnson and Murphey's residual `repeats` times; see kernels/svi.py."""
+    """Johnson and Murphey's residual `repeats` times; see leastaction/yardsticks/svi.py."""
     for _ in range(repeats):
         svi_residual(frames, scratch, q, d, p, h, evaluation, out)

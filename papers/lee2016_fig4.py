@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 import leastaction as la
+from leastaction.yardsticks import Lee2016
 
 PAPER = {"riqn": (5.69, 1.16), "newton": (4.0, 0.0)}
 DT = 1e-3
@@ -57,7 +58,7 @@ def corrections_from_guess(guess: str, links: int = 50, frames: int = 2000, tol:
     model = la.examples.chain(links).compile()
     counts = {}
     for method, solver in (("riqn", "riqn"), ("newton", "dense-newton")):
-        integrator = la.Variational(solver=solver, guess=guess, tol=tol)
+        integrator = Lee2016(solver, guess, tol=tol)
         counts[method] = la.simulate(model, dt=DT, steps=frames, q={"link1": np.pi / 4}, integrator=integrator).iterations - 1
     return counts
 

@@ -26,7 +26,7 @@ from .constraints import (
 from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
 from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
-from .forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .forces import CustomForce, Damper, Drag, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree
 from .integrators import (
     RK4,
@@ -56,7 +56,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveStep", "Cam", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce",
-    "Cylindrical", "Damper", "Distance", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun",
+    "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun",
     "Integrator", "LeastActionError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError",
     "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute",
     "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError",

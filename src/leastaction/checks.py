@@ -21,11 +21,14 @@ def numbers(
     finite: bool = True,
     wanted: str = "numbers",
 ) -> NDArray[np.float64]:
-    """A new array of float64, of the given shape if there is one; `wanted` says in words what it should be."""
+    """A new array that compiled code can read: float64, native, aligned, writeable, C-contiguous; of the given shape if there is one.
+
+    wanted   says in words what it should be
+    """
     if shape is not None:
         wanted = "three numbers" if shape == (3,) else f"numbers of shape {shape}"
     try:
-        array = np.array(value, dtype=float)
+        array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise error(f"{what} = {value!r}; it needs {wanted}") from None
     if shape is not None and array.shape != shape:

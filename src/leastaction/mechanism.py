@@ -143,9 +143,11 @@ class Mechanism:
         return frame
 
     def add_force(self, force: Force) -> Force:
-        """Add a spring, damper, wrench or user force."""
+        """Add a spring, damper, wrench, drag or user force."""
         if not isinstance(force, Force):
-            raise MechanismError(f"add_force got {force!r}; give a Spring, Damper, Wrench or CustomForce")
+            raise MechanismError(f"add_force got {force!r}; give a Spring, Damper, Wrench, Drag or CustomForce")
+        if type(force).apply is Force.apply:
+            raise MechanismError(f"add_force got {force!r}, which does not say what it does; write a method apply(self, builder)")
         self.forces.append(force)
         return force
 

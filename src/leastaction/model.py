@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import listed, numbers
 from .constraints.base import Closure
 from .errors import StateError
-from .joints import Revolute, SymbolicJoint
+from .joints import SymbolicJoint
+from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body, in_words
 from .pose import Pose
@@ -140,10 +141,10 @@ class Model:
 
     def make_work(self) -> Work:
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
-        work = make_work(len(self.bodies), self.nq, self.nv, most)
+        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on))
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
-            if isinstance(body.joint, Revolute):  # constant, so no kernel writes it
+            if body.joint.turns == ABOUT_Z:  # constant, so no kernel writes it
                 work.S0[self.tree.link[i, VI], 2] = work.S1[self.tree.link[i, VI], 2] = 1.0
         return work
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import number
+from .checks import number, numbers
 from .errors import StateError
 from .model import Coordinates, Model
 
@@ -22,11 +22,17 @@ class State:
     q: NDArray[np.float64]
     p: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        """Whatever was given, kernels get arrays they can read, which nobody else can change."""
+        for name, size in (("q", self.model.nq), ("p", self.model.nv)):
+            given = numbers(getattr(self, name), f"{name} of the state", StateError, (size,), finite=False)
+            object.__setattr__(self, name, given)
+
     @classmethod
     def with_velocity(cls, model: Model, t: float, q: NDArray[np.float64], p: NDArray[np.float64], v: NDArray[np.float64]) -> State:
         """A state whose velocities are known already."""
         state = cls(model, t, q, p)
-        state.__dict__["v"] = v  # where cached_property looks first
+        state.__dict__["v"] = numbers(v, "v of the state", StateError, (model.nv,), finite=False)  # where cached_property looks first
         return state
 
     @cached_property

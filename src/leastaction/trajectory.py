@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
 from .assembly.closing import ClosedEvaluator
-from .integrators.base import Integrator
+from .integrators.base import Integrator, Stepper
+from .kernels.stepping.record import ROWS, STEPS, Record
 from .model import Model
 from .state import State
 
@@ -31,20 +33,33 @@ class Trajectory:
     elapsed: float = 0.0  #: wall time of the simulation without compilation, s
     converged: bool = True  #: False if it stopped early
     message: str = "finished"  #: why it stopped
-    extra: dict[str, Array] = field(default_factory=dict)  #: what else the integrator recorded, see `Integrator.extras`
+    errors: Array | None = None  #: (T,) largest violation of a constraint, if the integrator kept any
+    multipliers: Array | None = None  #: (T, m) impulses of the constraint rows over the step that ends in the node
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
+
+    @classmethod
+    def from_record(cls, record: Record, stepper: Stepper, integrator: Integrator, elapsed: float) -> Trajectory:
+        """What a record holds so far."""
+        steps, rows = int(record.cursor[STEPS]), int(record.cursor[ROWS])
+        return cls(
+            stepper.model, integrator, stepper.dt, record.t[:rows], record.q[:rows], record.p[:rows], record.evaluations[:steps],
+            elapsed=elapsed, errors=record.error[:rows] if stepper.keeps_constraints else None, multipliers=record.multipliers[:rows],
+            redundant=stepper.redundant,
+        )  # fmt: skip
 
     @classmethod
     def joined(cls, parts: list[Trajectory]) -> Trajectory:
         """One run that was made in parts, each of them starting with the last node of the one before."""
         first, last = parts[0], parts[-1]
-        return cls(
-            first.model, first.integrator, first.dt,
-            np.concatenate([first.t, *(p.t[1:] for p in parts[1:])]),
-            np.concatenate([first.q, *(p.q[1:] for p in parts[1:])]),
-            np.concatenate([first.recorded, *(p.recorded[1:] for p in parts[1:])]),
-            np.concatenate([p.iterations for p in parts]),
-            elapsed=sum(p.elapsed for p in parts), converged=last.converged, message=last.message,
+
+        def whole(name: str) -> Array | None:
+            arrays = [getattr(p, name) for p in parts]
+            return None if arrays[0] is None else np.concatenate([arrays[0], *(a[1:] for a in arrays[1:])])
+
+        arrays: dict[str, Any] = {name: whole(name) for name in ("t", "q", "recorded", "errors", "multipliers")}
+        return replace(
+            last, **arrays,
+            iterations=np.concatenate([p.iterations for p in parts]), elapsed=sum(p.elapsed for p in parts), redundant=first.redundant,
         )  # fmt: skip
 
     @cached_property
@@ -85,7 +100,7 @@ class Trajectory:
     @property
     def constraint_error(self) -> Array:
         """(T,) largest violation of a constraint, m or rad; a tree in joint coordinates has none."""
-        return self.extra.get("constraint_error", np.zeros(len(self.t)))
+        return np.zeros(len(self.t)) if self.errors is None else self.errors
 
     @property
     def steps(self) -> int:
@@ -119,7 +134,7 @@ class Trajectory:
             rows.append(("wall time", f"{self.elapsed:.3g} s, {1e6 * self.elapsed / self.steps:.3g} us per step"))
         low, high = energy.min() - energy[0], energy.max() - energy[0]
         rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
-        if "constraint_error" in self.extra:
+        if self.errors is not None:
             rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
         if self.redundant:
             rows.append(("redundant", "; ".join(self.redundant)))

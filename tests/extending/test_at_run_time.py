@@ -33,7 +33,7 @@ def test_forces(tmp_path, monkeypatch):
 def on_the_bench(cls):
     """An instance on places of `force_bench`: arguments by their names."""
     places = {"joint": "hinge", "body": "slide", "frame": "tip", "a": "tip", "b": "anchor"}
-    numbers = {"stiffness": 30.0, "damping": 0.5, "coefficient": 0.4, "area": 0.3, "density": 1.2}
+    numbers = {"stiffness": 30.0, "damping": 0.5, "coefficient": 0.4, "area": 0.3, "density": 1.2, "velocity": (0.0, 4.0, 0.0)}
     given = {}
     for name, parameter in inspect.signature(cls).parameters.items():
         if name in places or name in numbers:
@@ -83,8 +83,6 @@ def test_integrators(tmp_path, monkeypatch):
     assert made
     for cls in made.values():
         integrator = cls()
-        if not integrator.plain_coordinates:  # the page says what it is for
-            monkeypatch.setattr(cls, "plain_coordinates", True)
         check_integrator(integrator)
         check_force(lambda: la.Spring("hinge", 20.0), integrators=[integrator])
         check_force(lambda: la.Damper("slide", 2.0), integrators=[integrator])

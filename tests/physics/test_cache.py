@@ -16,24 +16,24 @@ import numpy as np
 import pytest
 
 import leastaction
-from leastaction.compiling import decorators as jit
+from leastaction.compiling import cache
+from leastaction.compiling.gate import Entry
 
 PACKAGE = Path(leastaction.__file__).parent
-ROOMS = ("lie", "symbolic", "joints", "kernels")
 
 SIMULATE = """
 import json
 import leastaction as la
-from leastaction.kernels import variational
+from leastaction.kernels.stepping import variational
 model = la.examples.chain(2).compile()
 run = la.simulate(model, dt=0.01, steps=5, q={"link1": 0.5})
-hits = sum(variational.run.stats.cache_hits.values())
+hits = sum(variational.run.dispatcher.stats.cache_hits.values())
 print(json.dumps({"q": [x.hex() for x in run.q[-1]], "hits": hits}))
 """
 
 HASH = """
-from leastaction.lie import jit
-print(jit.source_hash())
+from leastaction.compiling import cache
+print(cache.source_hash())
 """
 
 EVERYTHING = """
@@ -84,7 +84,7 @@ def copy(tmp_path):
 
 
 def test_an_edit_in_an_inlined_function_is_seen(copy, tmp_path):
-    """Gravity doubled in kernels/loads.py, three calls below the only function whose file Numba itself would look at."""
+    """Gravity doubled in kernels/tree/loads.py, three calls below the only function whose file Numba itself would look at."""
     source, package = copy
 
     def simulate():
@@ -94,7 +94,7 @@ def test_an_edit_in_an_inlined_function_is_seen(copy, tmp_path):
     assert first["hits"] == 0
     again = simulate()
     assert again["hits"] > 0 and again["q"] == first["q"], "the cache is not used at all"
-    loads = package / "kernels" / "loads.py"
+    loads = package / "kernels" / "tree" / "loads.py"
     text = loads.read_text()
     edited = text.replace("return cross(load3(body, i, MOMENT), g)", "return cross(load3(body, i, MOMENT), add(g, g))")
     assert edited != text
@@ -105,34 +105,63 @@ def test_an_edit_in_an_inlined_function_is_seen(copy, tmp_path):
     assert simulate()["q"] == first["q"]
 
 
-def test_every_source_of_the_kernels_counts(copy, monkeypatch):
+def test_every_source_of_the_kernels_counts(copy):
     """The key of the cache changes with one byte of any file, and with a new, a renamed and a removed file."""
     source, package = copy
-    assert python(HASH, source) == jit.source_hash()
-    monkeypatch.setattr(jit, "_PACKAGE", package)
-    hash_of = jit.source_hash.__wrapped__  # without its memory
-    original = hash_of()
-    assert original == jit.source_hash()
-    files = [path for room in ROOMS for path in sorted((package / room).glob("*.py"))]
-    assert len(files) > 20
+    original = cache.hash_of_sources(package)
+    assert python(HASH, source) == original == cache.hash_of_sources(PACKAGE)
+    files = [path for room in cache.ROOMS for path in sorted((package / room).rglob("*.py"))]
+    assert len(files) > 50
     for path in files:
         text = path.read_bytes()
         path.write_bytes(text + b"#")
-        assert hash_of() != original, path
+        assert cache.hash_of_sources(package) != original, path
         path.write_bytes(text)
-        assert hash_of() == original
-        path.rename(path.with_name("renamed.py"))
-        assert hash_of() != original, path
-        path.with_name("renamed.py").rename(path)
-        path.unlink()
-        assert hash_of() != original, path
-        path.write_bytes(text)
+    assert cache.hash_of_sources(package) == original
+    path = files[-1]
+    path.rename(path.with_name("renamed.py"))
+    assert cache.hash_of_sources(package) != original
+    path.with_name("renamed.py").rename(path)
+    text = path.read_bytes()
+    path.unlink()
+    assert cache.hash_of_sources(package) != original
+    path.write_bytes(text)
     (package / "kernels" / "new.py").write_text("")
-    assert hash_of() != original
+    assert cache.hash_of_sources(package) != original
+
+
+def test_what_extensions_compile_into_the_kernels_counts(tmp_path, monkeypatch):
+    """A function from outside the package that becomes part of a kernel has its file in the key."""
+    monkeypatch.setattr(cache, "_outside", {})
+    before = cache.version()
+    cache.depend_on(cache.hash_of_sources)  # of the package: known already
+    assert cache.version() == before
+    versions = {before}
+    for text in ("def drag(v):\n    return -v\n", "def drag(v):\n    return -2.0 * v\n"):
+        path = tmp_path / f"drag{len(versions)}.py"
+        path.write_text(text)
+        scope: dict = {}
+        exec(compile(text, str(path), "exec"), scope)
+        cache.depend_on(scope["drag"])
+        versions.add(cache.version())
+    assert len(versions) == 3
+
+
+def test_the_way_of_compiling_counts(monkeypatch):
+    """Code with bounds checks, without optimisation or without Numba's private parts is kept apart."""
+    versions = {cache.version()}
+    for where, name, value in ((cache.config, "BOUNDSCHECK", 1), (cache.config, "OPT", 0), (cache, "AVAILABLE", not cache.AVAILABLE)):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, value)
+            versions.add(cache.version())
+    assert len(versions) == 4
 
 
 def test_compiled_functions_live_only_where_the_hash_looks():
-    """No function of the package is compiled outside these rooms, and what is compiled there uses nothing from outside."""
+    """No kernel of the package is compiled outside these rooms, and what is compiled there uses nothing from outside.
+
+    Entries may stand elsewhere (testing/probe.py): Numba itself looks at the file of a function that Python calls.
+    """
     compiled = 0
     for info in pkgutil.walk_packages([str(PACKAGE)], "leastaction."):
         if info.name.endswith("__main__"):
@@ -142,12 +171,13 @@ def test_compiled_functions_live_only_where_the_hash_looks():
             if function is None:
                 continue
             compiled += 1
-            assert function.__module__.split(".")[1] in ROOMS, f"{function.__module__}.{function.__name__}"
+            if not isinstance(value, Entry):
+                assert function.__module__.split(".")[1] in cache.ROOMS, f"{function.__module__}.{function.__name__}"
             for name in function.__code__.co_names:
                 used = function.__globals__.get(name)
                 home = getattr(used, "__module__", None) or getattr(used, "__name__", "")
                 if home.startswith("leastaction"):
-                    assert home.split(".")[1] in ROOMS, f"{function.__name__} uses {name} of {home}"
+                    assert home.split(".")[1] in cache.ROOMS, f"{function.__name__} uses {name} of {home}"
     assert compiled > 100
 
 
@@ -159,17 +189,3 @@ def test_without_the_compiler(code):
     for a, b in zip(plain, compiled, strict=True):
         for x, y in zip(a, b, strict=True):
             assert np.abs(np.subtract(x, y)).max() < 1e-12 * max(1.0, np.abs(y).max())
-
-
-def test_an_index_of_an_older_version_is_thrown_away(monkeypatch):
-    """Numba reads the types of all signatures before it compares hashes: a class that has moved since must not stop it."""
-    thrown = []
-
-    def unreadable(self, sig, target_context):
-        raise AttributeError("Can't get attribute 'OldTuple'")
-
-    monkeypatch.setattr(jit.FunctionCache, "load_overload", unreadable)
-    monkeypatch.setattr(jit._EntryCache, "flush", lambda self: thrown.append(self))
-    cache = object.__new__(jit._EntryCache)
-    assert cache.load_overload(None, None) is None
-    assert thrown == [cache]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.yardsticks import Lee2016
 
 DT = 0.05
 DURATION = 2.0
@@ -28,7 +29,7 @@ def test_bent_chain(bent_chain, n):
     start = bent_chain(n)
     check_newton(start)
     for guess in ("extrapolate", "ig1", "ig2", "ig3"):
-        riqn = la.Variational(solver="riqn", guess=guess, max_evaluations=50 if n == 50 else 500)
+        riqn = Lee2016("riqn", guess, max_evaluations=50 if n == 50 else 500)
         with pytest.raises(la.ConvergenceError, match='solver="newton"'):
             la.simulate(*start, dt=DT, duration=DURATION, integrator=riqn)
 
@@ -39,7 +40,7 @@ def test_straight_chain_with_midpoint(n, retraction):
     start = straight_chain(n)
     options = {"quadrature": "midpoint", "retraction": retraction}
     check_newton(start, **options)
-    riqn = la.Variational(solver="riqn", max_evaluations=500, **options)
+    riqn = Lee2016("riqn", "extrapolate", max_evaluations=500, **options)
     with pytest.raises(la.ConvergenceError, match='solver="newton"'):
         la.simulate(*start, dt=DT, duration=DURATION, integrator=riqn)
 

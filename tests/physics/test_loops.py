@@ -76,7 +76,7 @@ def test_redundant_rows_are_found_and_named():
     assert len(dropped) == 3
     assert all("Close(Revolute" in name for name in dropped)
     stepper = la.Maximal().start(model, model.state(q0), 1e-2)
-    assert stepper.dropped == dropped
+    assert stepper.redundant == dropped
     same = la.examples.four_bar().compile()
     a, b = (la.simulate(m, q=q0, dt=1e-2, steps=200, integrator=la.Maximal(tol=1e-12)) for m in (model, same))
     assert np.abs(a.q - b.q).max() < 1e-9

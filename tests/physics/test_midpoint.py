@@ -7,6 +7,7 @@ import leastaction as la
 from leastaction.coordinates import ties as tree
 from leastaction.reference import ode
 from leastaction.testing.integrator_laws import fitted_order
+from leastaction.yardsticks import Johnson2009, Svi
 
 
 def pendulum():
@@ -57,10 +58,11 @@ def test_it_is_the_discretisation_of_the_svi_residual():
     model = la.examples.chain(4, spatial=True).compile()
     start = {"q": [0.5, 0.2, -0.3, 0.4], "v": [1.0, 0.0, 2.0, -1.0], "dt": 5e-3, "steps": 200}
     ours = la.simulate(model, integrator=la.Midpoint(tol=1e-13), **start)
-    other = la.simulate(model, integrator=la.Variational(residual="svi", solver="riqn", tol=1e-12), **start)
+    other = la.simulate(model, integrator=Svi("riqn", "extrapolate", tol=1e-12), **start)
     assert np.abs(ours.q - other.q).max() < 1e-7
     for evaluation in ("cached", "uncached"):
-        run = la.simulate(model, integrator=la.Midpoint(evaluation=evaluation, tol=1e-13), **start)
+        integrator = la.Midpoint(tol=1e-13) if evaluation == "composite" else Johnson2009(evaluation, tol=1e-13)
+        run = la.simulate(model, integrator=integrator, **start)
         assert np.abs(run.q - ours.q).max() < 1e-9
 
 
@@ -174,10 +176,10 @@ def test_newton_is_quadratic():
     ("make", "message"),
     [
         (lambda: la.Midpoint(alpha=1.5), "alpha = 1.5"),
-        (lambda: la.Midpoint(evaluation="magic"), "evaluation = 'magic'"),
+        (lambda: Johnson2009(evaluation="magic"), "evaluation = 'magic'"),
         (lambda: la.Midpoint(tol=2.0), "tol = 2.0"),
-        (lambda: la.simulate(la.examples.chain(70).compile(), dt=1e-3, steps=1, integrator=la.Midpoint(evaluation="cached")), "at most 64"),
-        (lambda: la.simulate(forced_tree(), dt=1e-3, steps=1, integrator=la.Midpoint(evaluation="uncached")), "knows no wrenches"),
+        (lambda: la.simulate(la.examples.chain(70).compile(), dt=1e-3, steps=1, integrator=Johnson2009("cached")), "at most 64"),
+        (lambda: la.simulate(forced_tree(), dt=1e-3, steps=1, integrator=Johnson2009("uncached")), "knows no wrenches"),
     ],
 )
 def test_what_it_cannot_do_is_said(make, message):

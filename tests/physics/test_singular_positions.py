@@ -5,12 +5,12 @@ import pytest
 
 import leastaction as la
 from leastaction.compiling.decorators import entry
-from leastaction.kernels.tree.step import continue_polynomial
+from leastaction.kernels.solving.guess import continue_polynomial
 
 
 @entry
 def _continue(d, differences, known, cautious):
-    continue_polynomial(d, differences, known, 0, d.shape[0], cautious)
+    continue_polynomial(d, differences, known, 0, d.shape[0], cautious, False)
 
 
 @pytest.mark.parametrize("degree", range(6))

@@ -162,7 +162,7 @@ def test_certified_run():
 @pytest.mark.parametrize("integrator", (la.Variational(), la.Trapezoid(), la.Composition()), ids=lambda i: type(i).__name__)
 def test_guard_finishes_where_steps_cannot_be_solved(integrator):
     """Never NaN, never half a turn in a step: every accepted node is on the branch of the motion."""
-    from leastaction.guard import on_branch
+    from leastaction.integrators.guard import on_branch
 
     model = la.examples.chain(3).compile()
     options = {"dt": 0.2, "q": [1.5, 0.5, -0.5], "integrator": integrator}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.yardsticks import Lee2016
 
 FIG4 = runpy.run_path(str(Path(__file__).parents[2] / "papers" / "lee2016_fig4.py"))
 SOLVERS = ("newton", "riqn", "broyden", "dense-newton")
@@ -36,13 +37,13 @@ def test_all_find_the_same_motion(driven_tree, tight_run, solver, guess):
     """A residual of tol in every step changes the motion by at most about tol per step."""
     quadrature, expected = tight_run
     for tol in (1e-6, 1e-10):
-        run = drive(driven_tree, la.Variational(solver=solver, guess=guess, quadrature=quadrature, tol=tol))
+        run = drive(driven_tree, Lee2016(solver, guess, quadrature=quadrature, tol=tol))
         assert distance(run, expected) < STEPS * tol
         assert run.converged and run.iterations.min() >= 1
 
 
 def test_tighter_tolerances_cost_more(driven_tree):
-    counts = [drive(driven_tree, la.Variational(tol=tol, guess="ig1")).iterations.mean() for tol in (1e-4, 1e-7, 1e-10, 1e-13)]
+    counts = [drive(driven_tree, Lee2016("newton", "ig1", tol=tol)).iterations.mean() for tol in (1e-4, 1e-7, 1e-10, 1e-13)]
     assert counts == sorted(counts) and counts[0] < counts[-1]
 
 
@@ -54,7 +55,7 @@ def test_the_same_tolerance_serves_any_number_of_links(n, solver):
     state = model.state(q={"link1": np.pi / 4})
     ends = {}
     for tol in (1e-8, 1e-10, 1e-12):
-        run = la.simulate(model, state, dt=1e-3, steps=30, integrator=la.Variational(solver=solver, tol=tol))
+        run = la.simulate(model, state, dt=1e-3, steps=30, integrator=Lee2016(solver, "extrapolate", tol=tol))
         assert run.iterations.mean() < 5.0
         ends[tol] = run.p[-1]
     size = np.abs(ends[1e-12]).max()
@@ -86,7 +87,7 @@ def test_coming_to_rest_is_no_failure(quadrature, solver):
         joint = la.Revolute(axis=(1.0, 0.1, 0.0)) if i % 2 else la.Spherical()
         mech.add_body(f"link{i + 1}", parent, joint, la.Pose(xyz=(0, 0, at)), mass=1.0, com=(0.05, 0, -0.5), inertia=(0.1, 0.1, 0.1))
         mech.add_force(la.Damper(f"link{i + 1}", 3.0))
-    integrator = la.Variational(quadrature=quadrature, solver=solver)
+    integrator = Lee2016(solver, "extrapolate", quadrature=quadrature)
     size = np.abs(la.simulate(mech.compile(), dt=0.02, duration=250.0, record_every=10, integrator=integrator).p).max(axis=1)
     assert size[-1] < 1e-9 * size.max()
 
@@ -123,7 +124,7 @@ class TestFigure4:
 def error(bent_chain):
     """RIQN on a falling coil at 50 ms: it gives up on the way."""
     with pytest.raises(la.ConvergenceError) as caught:
-        la.simulate(*bent_chain(20), dt=0.05, duration=2.0, integrator=la.Variational(solver="riqn"))
+        la.simulate(*bent_chain(20), dt=0.05, duration=2.0, integrator=Lee2016("riqn", "extrapolate"))
     return caught.value
 
 
@@ -173,7 +174,7 @@ class TestDriving:
 
     @pytest.mark.parametrize("solver", SOLVERS)
     def test_runs_in_parts_are_bitwise_the_same(self, driven_tree, solver):
-        integrator = la.Variational(solver=solver)
+        integrator = Lee2016(solver, "extrapolate")
         run = drive(driven_tree, integrator)
         sim = la.Simulator(driven_tree.model, driven_tree.state, dt=DT, integrator=integrator)
         parts = [sim.run(steps, tau=driven_tree.tau) for steps in (1, 14, STEPS - 15)]

@@ -17,10 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leastaction as la
+from leastaction.compiling import cache
 from leastaction.compiling import modules as generated
 from leastaction.specialise import build, terms
 from leastaction.specialise.plan import operations, plan
 from leastaction.testing import random_state
+from leastaction.yardsticks import Lee2016, Svi
 
 RANDOM_MECHANISMS = """
 import json, sys
@@ -155,8 +157,8 @@ def test_the_rest_runs_as_before():
     """Integrators and options without code of their own give bitwise what they give without."""
     model = la.examples.chain(2).compile()
     choices = [
-        la.Variational(quadrature="midpoint"), la.Variational(solver="riqn"), la.Variational(residual="svi", solver="riqn"),
-        la.Variational(guess="ig3"), la.RK4(),
+        la.Variational(quadrature="midpoint"), Lee2016("riqn", "extrapolate"), Svi("riqn", "extrapolate"),
+        Lee2016("newton", "ig3"), la.RK4(),
     ]  # fmt: skip
     for integrator in choices:
         x, y = compare_runs(model, lambda m: m.state(q={"link1": 0.5}), integrator, steps=10, dt=1e-2)
@@ -242,7 +244,7 @@ def test_folding_finds_what_cancels():
 
 def test_generated_modules(tmp_path, monkeypatch):
     """Made from the same, the same module; its source is asked for once."""
-    monkeypatch.setattr(generated, "directory", lambda: tmp_path)
+    monkeypatch.setattr(cache, "directory", lambda kind: tmp_path)
     asked = []
 
     def module(x):
@@ -257,11 +259,3 @@ def test_generated_modules(tmp_path, monkeypatch):
     assert (one.value, other.value) == (1, 2)
     assert asked == [1, 2]
     assert len(list(tmp_path.glob("*.py"))) == 2
-
-
-def test_generated_modules_find_a_place(tmp_path, monkeypatch):
-    find = generated.directory.__wrapped__
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert find() == tmp_path / "leastaction"
-    monkeypatch.setenv("LEASTACTION_CACHE", "0")
-    assert find().is_dir() and tmp_path not in find().parents

@@ -9,7 +9,7 @@ from leastaction.pose import quaternion_of_rotation
 from leastaction.testing import Kinematics, check_joint, random_mechanism, random_state
 from leastaction.testing import matrices as mat
 from leastaction.testing.action import mass_matrix, potential
-from leastaction.testing.joint_laws import derivative
+from leastaction.testing.joint_alone import JointAlone, derivative
 
 STEP = 1e-40
 PLAIN = [la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la.Planar]
@@ -139,6 +139,17 @@ def test_every_integrator_changes_charts(integrator):
     run = la.simulate(model, dt=1e-3, duration=3.0, q={"top": (*START, 0)}, v={"top": velocity}, integrator=integrator)
     assert np.abs(np.diff(run.q[:, 3])).sum() >= 2
     assert np.abs(run.energy - run.energy[0]).max() < 2e-2 * np.ptp(run.kinetic)
+
+
+@pytest.mark.parametrize("chart", [0, 1])
+def test_columns_bend_as_the_present_chart_says(chart):
+    joint = euler_ball(charts=2)
+    alone, rng = JointAlone(joint), np.random.default_rng(0)
+    q, d, wrench = joint.in_chart([*START, 0.0], chart), 0.1 * rng.normal(size=3), rng.normal(size=6)
+    got = alone.mid_curvature(q, d, wrench)
+    for l, e in enumerate(np.eye(3)):
+        wanted = derivative(lambda x: alone.mid_columns(q, d + x)[0] @ wrench, e)
+        assert np.abs(got[:, l] - wanted).max() < 1e-9
 
 
 def test_without_a_second_chart_the_singular_joint_is_named():

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.assembly.closing import Closing
-from leastaction.constraints.rows import DISTANCE, DOT, POINT, Row
 from leastaction.coordinates.network import Network
 from leastaction.kernels.maximal.layout import Flow
 from leastaction.testing import matrices as mat
@@ -34,24 +33,3 @@ def end_at(network: Network, flow: Flow, q: Array) -> None:
         D = mat.rigid_inverse(start) @ end
         turn = 2.0 * mat.vee(np.linalg.solve(D[:3, :3] + np.eye(3), D[:3, :3] - np.eye(3)))
         flow.d[6 * (i - 1) : 6 * i] = np.concatenate([turn, D[:3, 3]])
-
-
-def row_value(row: Row, T: NDArray) -> NDArray:
-    """Value of a row for the pose T (..., 4, 4), real or complex, of frame b in frame a: the definitions of constraints/rows.py."""
-    R, p = T[..., :3, :3], T[..., :3, 3]
-    if row.kind == POINT:
-        return p @ np.array(row.u) - row.value
-    if row.kind == DOT:
-        return mat.times(R, np.array(row.w)) @ np.array(row.u)
-    if row.kind == DISTANCE:
-        return (mat.dot(p, p) - row.value**2) / (2 * row.value)
-    angle = angle_about_z(R[..., 1, 0] - R[..., 0, 1], R[..., 0, 0] + R[..., 1, 1])
-    turns = np.round((p[..., 2].real / row.value - np.real(angle)) / (2 * np.pi)) if row.value else 0.0
-    return p[..., 2] - row.value * (angle + 2 * np.pi * turns)
-
-
-def angle_about_z(sine: NDArray, cosine: NDArray) -> NDArray:
-    """Angle of a direction, real or complex: arctan2 is not for complex numbers, arctan of what is left after turning back is."""
-    turn = np.arctan2(sine.real, cosine.real)
-    s, c = sine * np.cos(turn) - cosine * np.sin(turn), cosine * np.cos(turn) + sine * np.sin(turn)
-    return turn + np.arctan(s / c)

@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from leastaction.constraints import base
 from leastaction.constraints.base import Closure
-from leastaction.constraints.rows import joint_rows
 from leastaction.coordinates.network import Network
-from leastaction.joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from leastaction.joints import SymbolicJoint
+from leastaction.joints.reference import quaternion_of
 from leastaction.kernels.maximal import layout as M
 from leastaction.kernels.maximal.layout import Flow
 from leastaction.kernels.tree import layout as L
 from leastaction.pose import Pose
 from leastaction.testing import matrices as mat
-from leastaction.testing.kinematics import joint_pose, varied
 from leastaction.testing.matrices import Array
-from support.maximal import angle_about_z, row_value
+from leastaction.testing.row_values import row_value
 
 _TINY = 1e-40  # of complex steps
 
@@ -75,7 +74,7 @@ class StepReference:
         G[:3, :3] += np.triu(G[:3, :3], 1).T
         G[3:, 3:] = self.network.net.body[i, L.MASS] * np.eye(3)
         if self.retraction == "quaternion":
-            a = _quaternion(D[..., :3, :3])
+            a = quaternion_of(D[..., :3, :3])
             x = np.concatenate([2 * a[..., 1:], D[..., :3, 3]], -1)
             slopes = []  # of x as the start is varied by eta: D moves by -eta D
             for e in np.eye(6):
@@ -102,7 +101,7 @@ class StepReference:
                 out.append(e @ self.flow.basis[i][body.joint.nv :].T)
             else:
                 Y = self._joint_place(i, T)
-                out += [row_value(row, Y)[..., None] for row in joint_rows(body.joint)]
+                out += [row_value(row, Y)[..., None] for row in body.joint.constraint_rows()]
         for closure in self.network.closures:
             out += [value[..., None] for value in self._closure_values(closure, T)]
         return np.concatenate(out, -1) if out else np.zeros((*T.shape[:-3], 0))
@@ -174,7 +173,7 @@ class StepReference:
         q = self.flow.q[k : k + nv] + 0 * Y[..., 0, :1]
 
         def error(q: Array, Y: Array) -> Array:
-            E = mat.rigid_inverse(joint_pose(joint, q)) @ Y
+            E = mat.rigid_inverse(joint.reference_pose(q)) @ Y
             turn = 2 * mat.vee(mat.solve(E[..., :3, :3] + np.eye(3), E[..., :3, :3] - np.eye(3)))
             return np.concatenate([turn, E[..., :3, 3]], -1)
 
@@ -191,24 +190,18 @@ class StepReference:
             return self._nearest(i, T)[0]
         near = self.flow.q[k : k + joint.nq]
         Y = self._joint_place(i, T)
-        about_z = angle_about_z(Y[..., 1, 0] - Y[..., 0, 1], Y[..., 0, 0] + Y[..., 1, 1])
-        x, y, z = (Y[..., e, 3] for e in range(3))
-        found: dict[type[Joint], tuple[Array, ...]] = {
-            Revolute: (about_z,), Helical: (about_z,), Prismatic: (z,), Cylindrical: (about_z, z), Planar: (x, y, about_z),
-            Universal: (angle_about_z(Y[..., 2, 1], Y[..., 1, 1]), angle_about_z(Y[..., 0, 2], Y[..., 0, 0])),
-        }  # fmt: skip
-        q = np.stack(found[type(joint)], -1)
+        q = joint.reference_coordinates(Y[..., :3, :3], Y[..., :3, 3])
         turns = np.round((near - q.real) / (2 * np.pi)) * np.array(joint.angular)
         return q + 2 * np.pi * turns
 
     def _increment(self, i: int, T: Array) -> Array:
         """(..., nv) from the node, in its axes."""
         joint, k = self.model.bodies[i - 1].joint, int(self.model.tree.link[i, L.QI])
-        if not isinstance(joint, (Spherical, Free)):
+        if not joint.has_quaternion:
             return self._coordinates(i, T) - self.flow.q[k : k + joint.nv]
         J = mat.rigid_inverse(self._joint_place(i, self.node)) @ self._joint_place(i, T)
         turn = 2 * mat.vee(mat.solve(J[..., :3, :3] + np.eye(3), J[..., :3, :3] - np.eye(3)))
-        return turn if isinstance(joint, Spherical) else np.concatenate([turn, J[..., :3, 3]], -1)
+        return np.concatenate([turn, J[..., :3, 3]], -1)[..., : joint.nv]
 
     def _damper(self, i: int) -> tuple[Array, Array] | None:
         """Damping (nv,) and wrenches (nv, n, 6) of unit joint forces at the node; None without dampers."""
@@ -218,9 +211,10 @@ class StepReference:
             return None
         q = self.flow.q[link[L.QI] : link[L.QI] + joint.nq]
         F = mat.rigid(joint.frame(), np.zeros(3))
-        X = mat.rigid_inverse(F) @ joint_pose(joint, varied(joint, np.tile(q, (joint.nv, 1)), 1j * _TINY * np.eye(joint.nv))) @ F
+        varied = joint.reference_advance(np.tile(q, (joint.nv, 1)), 1j * _TINY * np.eye(joint.nv))
+        X = mat.rigid_inverse(F) @ joint.reference_pose(varied) @ F
         S = _twists(X)
-        Z = np.linalg.pinv(S).T if not isinstance(joint, Helical) else np.eye(6)[[2]]
+        Z = joint.dual_columns(S)
         out = np.zeros((joint.nv, self.n, 6))
         for other in {i, int(link[L.PARENT])} - {0}:
             T = np.tile(self.node.astype(complex), (6, 1, 1, 1))
@@ -243,12 +237,6 @@ def _twists(T: Array) -> NDArray[np.float64]:
     """(..., 6) body twists of poses that carry complex steps."""
     motion = mat.rigid_inverse(T.real) @ (T.imag / _TINY)
     return np.concatenate([mat.vee(motion[..., :3, :3]), motion[..., :3, 3]], -1)
-
-
-def _quaternion(R: Array) -> Array:
-    """(w, x, y, z) of a rotation well below half a turn."""
-    w = mat.sqrt(1 + R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2]) / 2
-    return np.concatenate([w[..., None], mat.vee(R) / (2 * w[..., None])], -1)
 
 
 def _to_contact(normal: Array, axis: Array) -> Array:

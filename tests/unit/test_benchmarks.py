@@ -101,7 +101,7 @@ def test_lee2016_page_renders():
 
 def test_the_svi_forms_that_are_timed_agree():
     """Times of three programs for one residual mean something only if they compute it."""
-    lee, svi = load("lee2016"), importlib.import_module("leastaction.svi")
+    lee, svi = load("lee2016"), importlib.import_module("leastaction.yardsticks")
     model = la.examples.chain(4).compile()
     q, v = lee.random_start(4, 0)
     forms = [svi.ScalableVariational(model, evaluation, primitive) for evaluation, primitive in

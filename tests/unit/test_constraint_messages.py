@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.yardsticks import Lee2016
 
 
 def hung(*constraints):
@@ -85,9 +86,15 @@ def test_out_of_reach_while_held():
 
 def test_solvers_that_know_no_constraints_say_so():
     model = hung(la.Prescribed("link1", 0.0)).compile()
-    for options in ({"solver": "riqn"}, {"solver": "dense-newton"}, {"guess": "ig3"}):
-        with pytest.raises(la.StateError, match=r"Prescribed\('link1'\).*newton"):
-            la.simulate(model, dt=1e-2, steps=1, integrator=la.Variational(**options))
+    for options in (("riqn",), ("dense-newton",), ("newton", "ig3")):
+        with pytest.raises(la.StateError, match=r"Prescribed\('link1'\).*Variational\(\)"):
+            la.simulate(model, dt=1e-2, steps=1, integrator=Lee2016(*options))
+
+
+def test_yardsticks_are_named_by_the_class_they_left():
+    for options in ({"solver": "riqn"}, {"guess": "ig3"}):
+        with pytest.raises(la.StateError, match=f"{next(iter(options.values()))}.*leastaction.yardsticks import Lee2016"):
+            la.Variational(**options)
 
 
 def test_constraints_on_velocities_need_maximal():

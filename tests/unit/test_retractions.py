@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from leastaction.lie.retractions import NAMES
+from leastaction.lie.retractions import BODY_NAMES as NAMES
 from leastaction.testing import matrices as mat
 from leastaction.testing import probe
 
@@ -53,7 +53,7 @@ def close(got, wanted, tolerance):
 
 
 @pytest.mark.parametrize("angle", ANGLES + SERIES_EDGES)
-@pytest.mark.parametrize("retraction", NAMES)
+@pytest.mark.parametrize("retraction", mat.RETRACTIONS)
 class TestRetraction:
     def test_displacement_is_the_definition(self, retraction, angle):
         x = random_twists(retraction, angle)
@@ -118,7 +118,7 @@ class TestRetraction:
         assert np.abs(got[0] - wanted).max() <= 2e-14 * np.abs(wanted).max()
 
 
-@pytest.mark.parametrize("retraction", NAMES)
+@pytest.mark.parametrize("retraction", mat.RETRACTIONS)
 def test_momentum_is_transported_by_the_displacement(retraction):
     """The arriving momentum of docs/theory (2) is Ad_D' of the leaving one: dtau^-T_{-x} = Ad' dtau^-T_x."""
     rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ from leastaction.symbolic.graph import Graph
 from leastaction.symbolic.program import Block
 from leastaction.symbolic.transform import words
 from leastaction.testing.joint_laws import JointAlone
+from leastaction.yardsticks import Svi
 
 A, B = sympy.symbols("a b", real=True)
 SAFE = 2 + A**2  # positive, for logarithms and roots
@@ -218,4 +219,4 @@ def test_svi_says_that_it_has_no_symbolic_joints():
     mech = la.Mechanism()
     mech.add_body("a", joint=symbolic_samples()[0], mass=1.0, inertia=(1, 1, 1))
     with pytest.raises(la.LeastActionError, match="symbolic|Symbolic|'cam'"):
-        la.simulate(mech.compile(), dt=1e-3, steps=1, integrator=la.Variational(residual="svi", solver="riqn", guess="ig2"))
+        la.simulate(mech.compile(), dt=1e-3, steps=1, integrator=Svi("riqn", "ig2"))

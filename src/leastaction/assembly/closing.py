@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
-from ..compiling.decorators import Direct
 from ..constraints.base import GEAR, ROWS, SKATE, Closure
 from ..coordinates import ties as tree
 from ..coordinates.network import Network, build
@@ -17,7 +16,7 @@ from ..errors import MechanismError, StateError
 from ..kernels.constraints import velocities as constrained
 from ..kernels.maximal import evaluate as kernels
 from ..kernels.maximal import layout as M
-from ..kernels.tree.evaluate import KICKED_MOMENTUM, VELOCITY
+from ..kernels.stepping.evaluation import KICKED_MOMENTUM, VELOCITY
 from ..model import Model
 
 Array = NDArray[np.float64]
@@ -196,29 +195,21 @@ class ClosedEvaluator:
 
     def __init__(self, model: Model):
         self.model = model
-        self._tree = Evaluator(model)
+        self._evaluator = Evaluator(model)
         self._project: Projector | None = None
         self._ties: tree.Ties | None = None
-        self._recording = Direct(constrained.closed_recording)
 
     def __call__(self, what: int, half_step: float, q: Array, recorded: Array, t: Array) -> Evaluation:
         """As Evaluator, at the times t (T,)."""
         if not self.model.closures or what == VELOCITY:
-            return self._tree(what, half_step, q, recorded)
+            return self._evaluator(what, half_step, q, recorded)
         if tree.in_tree(self.model.closures):
-            return self._in_tree(what, half_step, q, recorded, t)
+            if self._ties is None:
+                self._ties = tree.make_ties(self.model, reduce(self.model, q[0], float(t[0])).closures)
+            return self._evaluator(what, half_step, q, recorded, t, self._ties)
         if self._project is None:
             self._project = Projector(self.model, q[0])
-        return self._tree(VELOCITY, 0.0, q, self._project(q, self._tree(what, half_step, q, recorded).p))
-
-    def _in_tree(self, what: int, half_step: float, q: Array, recorded: Array, t: Array) -> Evaluation:
-        if self._ties is None:
-            self._ties = tree.make_ties(self.model, reduce(self.model, q[0], float(t[0])).closures)
-        steps, nv = len(q), self.model.nv
-        out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
-        self._recording(self.model.tree, self._tree.work, self._ties, what, half_step, t, q, recorded, *out)
-        self._tree.check(q, out)
-        return out
+        return self._evaluator(VELOCITY, 0.0, q, self._project(q, self._evaluator(what, half_step, q, recorded).p))
 
 
 def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import LeastActionError
-from . import demo
+from . import cache, demo
 
-COMMANDS = {"demo": demo}
+COMMANDS = {"cache": cache, "demo": demo}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

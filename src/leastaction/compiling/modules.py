@@ -8,35 +8,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from types import ModuleType
 
-from .decorators import source_hash
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-@lru_cache(maxsize=1)
-def directory() -> Path:
-    """The first of these that can be written to: NUMBA_CACHE_DIR, the package's __pycache__, the user's cache, a temporary one.
-
-    LEASTACTION_CACHE=0 leads to the last.
-    """
-    places = []
-    if os.environ.get("LEASTACTION_CACHE", "1") != "0":
-        if os.environ.get("NUMBA_CACHE_DIR"):
-            places.append(Path(os.environ["NUMBA_CACHE_DIR"]) / "leastaction")
-        places.append(_PACKAGE / "__pycache__" / "generated")
-        places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "leastaction")
-    for place in places:
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=place):
-                return place
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="leastaction-"))
+from . import cache
 
 
 def generated_module(title: str, made_from: str, make: Callable[[], str]) -> ModuleType:
@@ -44,11 +18,11 @@ def generated_module(title: str, made_from: str, make: Callable[[], str]) -> Mod
 
     Its name contains the hash of the text and of all compiled rooms: a change in either gives another module.
     """
-    digest = hashlib.sha256((made_from + source_hash()).encode()).hexdigest()[:20]
+    digest = hashlib.sha256((made_from + cache.source_hash()).encode()).hexdigest()[:20]
     name = f"leastaction_{title}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
-    path = directory() / f"{name}.py"
+    path = cache.directory("generated") / f"{name}.py"
     if not path.exists():
         handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
         with os.fdopen(handle, "w") as file:

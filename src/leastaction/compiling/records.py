@@ -11,6 +11,7 @@ checks whatever is given instead of zeros: a record with an array of the wrong s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -28,6 +29,9 @@ class Shape(NamedTuple):
     def numbers(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         return tuple(int(eval(s, {"__builtins__": {}}, dict(sizes)) if isinstance(s, str) else s) for s in self.sizes)
 
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.sizes))}{',' * (len(self.sizes) == 1)})"
+
 
 def floats(*sizes: int | str) -> Any:
     """Field of float64 with these sizes."""
@@ -39,7 +43,8 @@ def integers(*sizes: int | str) -> Any:
     return Annotated[NDArray[np.int64], Shape(tuple(sizes), np.int64)]
 
 
-def shapes(kind: type) -> dict[str, Any]:
+@cache
+def shapes(kind: type) -> Mapping[str, Any]:
     """name -> Shape of the array fields, or the plain type of the others."""
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
@@ -49,29 +54,49 @@ def shapes(kind: type) -> dict[str, Any]:
 
 
 def allocate(kind: type[R], sizes: Mapping[str, int], **given: Any) -> R:
-    """A record with zeros of the declared shapes, records inside it too, except for what is given."""
+    """A record with zeros of the declared shapes, records inside it too, except for what is given.
+
+    An array that is given and has the right type, order and shape is taken as it is, not copied.
+    """
+    fields, wanted = shapes(kind), _numbers(kind, tuple(sizes.items()))
     values = {}
-    for name, what in shapes(kind).items():
+    for name, what in fields.items():
         if name in given:
-            values[name] = _checked(kind, name, what, given.pop(name), sizes)
+            values[name] = _checked(kind, name, what, given.pop(name), wanted)
         elif isinstance(what, Shape):
-            values[name] = np.zeros(what.numbers(sizes), dtype=what.dtype)
+            values[name] = np.zeros(wanted[name], dtype=what.dtype)
         elif isinstance(what, type) and issubclass(what, tuple):
             values[name] = allocate(what, sizes)
         else:
-            raise TypeError(f"{kind.__name__}.{name} is no array: give its value")
+            raise TypeError(f"{kind.__name__}.{name} is not an array: give its value")
     if given:
-        raise TypeError(f"{kind.__name__} has no field {', '.join(map(repr, given))}")
+        raise TypeError(f"{kind.__name__} has no field {', '.join(map(repr, given))}; its fields are {', '.join(fields)}")
     return kind(**values)
 
 
-def _checked(kind: type, name: str, what: Any, value: Any, sizes: Mapping[str, int]) -> Any:
+@lru_cache(maxsize=256)
+def _numbers(kind: type, sizes: tuple[tuple[str, int], ...]) -> Mapping[str, tuple[int, ...]]:
+    """The shapes of all array fields for these sizes; remembered, as records of one model are made again and again."""
+    known, found = dict(sizes), {}
+    for name, what in shapes(kind).items():
+        if isinstance(what, Shape):
+            try:
+                found[name] = what.numbers(known)
+            except NameError as error:
+                raise TypeError(f"{kind.__name__}.{name} has the shape {what}, but {error}; sizes given are {known}") from None
+            if min(found[name], default=0) < 0:
+                raise TypeError(f"{kind.__name__}.{name} would have the shape {found[name]}, that is {what} with {known}")
+    return found
+
+
+def _checked(kind: type, name: str, what: Any, value: Any, wanted: Mapping[str, tuple[int, ...]]) -> Any:
     if not isinstance(what, Shape):
         return value
-    array = np.array(value, dtype=what.dtype, order="C", copy=None)
-    wanted = what.numbers(sizes)
-    if array.size == 0 and 0 in wanted:
-        array = array.reshape(wanted)
-    if array.shape != wanted:
-        raise TypeError(f"{kind.__name__}.{name} has shape {array.shape}; it needs {wanted}, that is {what.sizes}")
-    return array if array.flags.carray else array.copy()
+    given = np.asarray(value)
+    if given.size == 0 and 0 in wanted[name]:  # a list of no rows
+        given = given.astype(what.dtype).reshape(wanted[name])
+    if not np.can_cast(given.dtype, what.dtype, "safe"):
+        raise TypeError(f"{kind.__name__}.{name} is of {given.dtype}; it needs {what.dtype.__name__}")
+    if given.shape != wanted[name]:
+        raise TypeError(f"{kind.__name__}.{name} has the shape {given.shape}; it needs {wanted[name]}, that is {what}")
+    return given if given.flags.carray and given.dtype == what.dtype else np.array(given, dtype=what.dtype, order="C")

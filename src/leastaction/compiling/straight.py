@@ -10,7 +10,7 @@ Everything is a float64 but for indices and arrays, so the source can be turned 
 find the same types by looking up every single operation: a program of thousands of generated lines takes three times as long then.
 Allowed are assignments to names and entries of arrays and pointers, + - * / and signs, numbers, a choice `x if a < b else y` (both are
 computed), calls of kernels and of functions of `math`, and the tuples they return.  With compilation switched off the function is
-what it says.
+what it says; with bounds checks, and where only Numba's public interface is used, it is an ordinary kernel.
 """
 
 import ast
@@ -18,13 +18,15 @@ import inspect
 import textwrap
 
 from numba import config, types
-from numba.core import cgutils
 from numba.extending import intrinsic
+
+from .decorators import kernel
+from .numba_private import AVAILABLE, cgutils
 
 
 def straight(function):
-    if config.DISABLE_JIT:
-        return function
+    if config.DISABLE_JIT or config.BOUNDSCHECK or not AVAILABLE:
+        return kernel(function)
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     names = [a.arg for a in tree.args.args]
 

@@ -21,6 +21,7 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .cache import depend_on
 from .decorators import inlined, kernel
 
 
@@ -37,7 +38,7 @@ def switch(
     """The kernel `name(parameters)` that calls the function `name` of cases[k] where its first parameter is first + k.
 
     Cases without that function, and numbers that are no case, go to `default`, which gets all parameters, the number too; without a
-    default every case needs the function.
+    default every case needs the function, and the last one is taken without looking at the number.
     """
     choice, *others = [p.strip() for p in parameters.split(",")]
     scope: dict[str, Any] = {}
@@ -51,17 +52,33 @@ def switch(
                 raise TypeError(f"{label} has no function {name}({passed}), which every case of this list needs")
             continue
         _check_parameters(function, others, label, name)
+        depend_on(function)
         scope[f"{name}_{k}"] = function
-        lines += [f"    if {choice} == {k}:", f"        return {name}_{k}({passed})"]
-    scope["otherwise"] = default if default is not None else getattr(cases[-1], name)
-    lines.append(f"    return otherwise({parameters if default is not None else passed})")
+        if default is None and k == first + len(cases) - 1:
+            lines.append(f"    return {name}_{k}({passed})")
+        else:
+            lines += [f"    if {choice} == {k}:", f"        return {name}_{k}({passed})"]
+    if default is not None:
+        scope["otherwise"] = default
+        lines.append(f"    return otherwise({parameters})")
+    return (inlined if inline else kernel)(_made(name, lines, scope))
+
+
+def one_of(name: str, numbers: Sequence[int], *, doc: str = "") -> Callable:
+    """The inlined test `name(kind)`: is the number one of these?  A comparison with each of them, no more."""
+    tests = " or ".join(f"kind == {k}" for k in numbers) or "False"
+    return inlined(_made(name, [f"def {name}(kind):", f'    """{doc}"""', f"    return {tests}"], {}))
+
+
+def _made(name: str, lines: list[str], scope: dict[str, Any]) -> Callable:
+    """The Python function with this source, which tracebacks and `inspect` can show."""
     source = "\n".join(lines) + "\n"
     filename = f"<switch {name} {id(scope)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), scope)
     function = scope[name]
     function.__module__ = __name__
-    return (inlined if inline else kernel)(function)
+    return function
 
 
 def _check_parameters(function: Any, wanted: list[str], label: str, name: str) -> None:

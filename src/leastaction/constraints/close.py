@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..errors import MechanismError
-from ..joints import Free, Joint
+from ..joints import Joint
 from .base import Constraint
-from .rows import joint_rows
 
 
 class Close(Constraint):
@@ -19,10 +18,10 @@ class Close(Constraint):
     """
 
     def __init__(self, joint: Joint, a: str, b: str):
-        if isinstance(joint, type) or not isinstance(joint, Joint) or isinstance(joint, Free):
+        if isinstance(joint, type) or not isinstance(joint, Joint) or joint.nv == 6:
             raise MechanismError(f"Close({a!r}, {b!r}): joint = {joint!r}; give a joint that holds something, for example Revolute()")
         self.joint, self.a, self.b = joint, a, b
 
     def apply(self, builder) -> None:
         name = f"Close({type(self.joint).__name__}, {self.a!r}, {self.b!r})"
-        builder.add_rows(name, self.a, self.b, joint_rows(self.joint), self.joint.frame())
+        builder.add_rows(name, self.a, self.b, self.joint.constraint_rows(), self.joint.frame())

@@ -138,7 +138,7 @@ def eliminate(graph: Graph, order: str = "fill-reducing") -> list[Front]:
 
 @dataclass(frozen=True)
 class Tables:
-    """The fronts as flat arrays; columns as in kernels/maximal_layout.py."""
+    """The fronts as flat arrays; columns as in kernels/maximal/layout.py."""
 
     front: NDArray[np.int64]
     index: NDArray[np.int64]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiling.records import allocate
 from ..errors import MechanismError
-from ..joints import Free, Spherical, SymbolicJoint, dispatch
+from ..joints.primitives import Primitive
 from ..kernels.lagrangian import frames as kernels
 from ..kernels.tree import layout as L
 from ..model import Model
@@ -17,45 +18,36 @@ from ..pose import Pose
 
 Array = NDArray[np.float64]
 
-# the frames a joint is made of, in the order of its coordinates
-_MOTIONS = {
-    dispatch.REVOLUTE: (kernels.TURN_Z,),
-    dispatch.PRISMATIC: (kernels.SLIDE_Z,),
-    dispatch.HELICAL: (kernels.SCREW_Z,),
-    dispatch.CYLINDRICAL: (kernels.TURN_Z, kernels.SLIDE_Z),
-    dispatch.UNIVERSAL: (kernels.TURN_X, kernels.TURN_Y),
-    dispatch.PLANAR: (kernels.SLIDE_X, kernels.SLIDE_Y, kernels.TURN_Z),
-}
+_STILL = Primitive(kernels.STILL)
 
 
 def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
     """The frames of a model.  Joints that are not rotations and translations by one coordinate each are refused by name."""
     tree = model.tree
-    for body in model.bodies:
-        if isinstance(body.joint, (Spherical, Free, SymbolicJoint)):
+    builder = _Builder()
+    for i, body in enumerate(model.bodies, start=1):
+        motions = body.joint.primitives()
+        if motions is None:
             raise MechanismError(
                 f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's integrator needs joints that are "
                 "rotations and translations by one coordinate each; use Variational(), or replace it by Universal, Revolute and "
                 "Prismatic joints"
             )
-    builder = _Builder()
-    for i in range(1, len(model.bodies) + 1):
-        parent, kind, _, coordinate, nv, _ = (int(x) for x in tree.link[i])
+        parent, coordinate = int(tree.link[i, L.PARENT]), int(tree.link[i, L.VI])
         place = Pose(tree.body[i, L.PLACE_P : L.PLACE_P + 3], rotation=tree.body[i, L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
         at = builder.of_body[parent]
         if primitive:
             for step in _primitives(place):
-                at = builder.add(at, kernels.STILL, step)
+                at = builder.add(at, _STILL, step)
             place = Pose()
-        for j, motion in enumerate(_MOTIONS[kind]):
-            at = builder.add(at, motion, place if j == 0 else Pose(), coordinate + j, tree.param[i, 0])
-        assert len(_MOTIONS[kind]) == nv
+        for j, motion in enumerate(motions):
+            at = builder.add(at, motion, place if j == 0 else Pose(), coordinate + j)
         builder.of_body.append(at)
         inertia = tree.body[i, L.MASS : L.BODY_COLUMNS]
         if primitive and inertia[0] > 0.0:
             com = inertia[1:4] / inertia[0]
             for step in _primitives(Pose(com)):
-                at = builder.add(at, kernels.STILL, step)
+                at = builder.add(at, _STILL, step)
             inertia = _about_com(inertia, com)
         builder.carry(at, inertia)
     return builder.finish(tree)
@@ -86,14 +78,14 @@ class _Builder:
         self.body = [np.zeros(L.BODY_COLUMNS)]
         self.of_body = [0]
 
-    def add(self, parent: int, motion: int, place: Pose, coordinate: int = -1, parameter: float = 0.0) -> int:
+    def add(self, parent: int, primitive: Primitive, place: Pose, coordinate: int = -1) -> int:
         row = np.zeros(L.BODY_COLUMNS)
         row[L.PLACE_R : L.PLACE_R + 9] = place.R.ravel()
         row[L.PLACE_P : L.PLACE_P + 3] = place.p
         self.parent.append(parent)
-        self.motion.append(motion)
+        self.motion.append(primitive.motion)
         self.coordinate.append(coordinate)
-        self.pitch.append(parameter if motion == kernels.SCREW_Z else 0.0)
+        self.pitch.append(primitive.pitch)
         self.above.append(self.above[parent] + ([coordinate] if coordinate >= 0 else []))
         self.body.append(row)
         return len(self.parent) - 1
@@ -109,11 +101,11 @@ class _Builder:
             above[k, : len(coordinates)] = coordinates
         read, write = self._rows(depth)
         body = np.array(self.body)
-        return kernels.Frames(
-            parent=np.array(self.parent, dtype=np.int64), motion=np.array(self.motion, dtype=np.int64),
-            coordinate=np.array(self.coordinate, dtype=np.int64), read=read, write=write, depth=depth, above=above, body=body,
-            massive=np.any(body[:, L.MASS :] != 0.0, axis=1).astype(np.int64), of_body=np.array(self.of_body, dtype=np.int64),
-            pitch=np.array(self.pitch), gravity=tree.gravity,
+        sizes = {"f": count, "n": len(tree.link) - 1, "nv": len(tree.stiffness), "deepest": max(int(depth.max()), 1)}
+        return allocate(
+            kernels.Frames, sizes,
+            parent=self.parent, motion=self.motion, coordinate=self.coordinate, read=read, write=write, depth=depth, above=above, body=body,
+            massive=np.any(body[:, L.MASS :] != 0.0, axis=1), of_body=self.of_body, pitch=self.pitch, gravity=tree.gravity,
             stiffness=tree.stiffness, rest=tree.rest,
         )  # fmt: skip
 

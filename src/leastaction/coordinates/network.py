@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiling.records import allocate
 from ..constraints import base
 from ..constraints.base import Closure
-from ..constraints.rows import Row, joint_rows
+from ..constraints.rows import Row
 from ..errors import MechanismError
-from ..joints import Prismatic, SymbolicJoint
+from ..joints import SymbolicJoint
 from ..kernels.maximal import layout as M
 from ..kernels.maximal.layout import Flow, Net, make_flow
 from ..kernels.tree import layout as L
@@ -32,13 +33,13 @@ class Network:
     graph: Graph
     tables: Tables
     closures: tuple[Closure, ...]  #: with the rows that are kept
+    sizes: Mapping[str, int]  #: of the arrays of the net
 
     def make_flow(self) -> Flow:
-        model, net = self.model, self.net
-        longest = int(net.front[:, M.F_STRIDE].max())
-        most = int(np.diff(model.tree.energy_on[:, L.UP]).max(initial=1))
-        sizes = len(net.row), len(net.con), len(net.slot), self.tables.size, longest, len(net.index), most
-        return make_flow(len(model.bodies), model.nq, model.nv, *sizes)
+        most = int(np.diff(self.model.tree.energy_on[:, L.UP]).max(initial=1))
+        longest = int(self.net.front[:, M.F_STRIDE].max())
+        sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
+        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)})
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
@@ -88,7 +89,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
                 add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
             continue
         try:
-            equations = joint_rows(body.joint)
+            equations = body.joint.constraint_rows()
         except MechanismError as error:
             raise MechanismError(f"joint {body.joint_name!r}: {error}, or use integrator=Variational()") from None
         add_frame_rows(int(link[L.PARENT]), i, placed, Pose(), equations)
@@ -118,14 +119,17 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         light=[i for i in range(1, n + 1) if _is_light(model, i, com[i])],
     )
     tables = tabulate(graph, eliminate(graph, order))
-    net = Net(
-        body=_bodies(model, com), com=com, con=np.array(con, dtype=np.int64).reshape(-1, M.CON_COLUMNS),
-        symbolic=np.array([c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE], dtype=np.int64),
-        place=np.array(place).reshape(-1, M.PLACE_COLUMNS), row_kind=np.array(kinds, dtype=np.int64),
-        row=np.array(rows, dtype=float).reshape(-1, M.ROW_COLUMNS), slot=_slots(tables, slots, n, graph), block=_blocks(tables, n),
-        damped=_damped(tables, graph), front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
+    symbolic = [c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE]
+    sizes = {
+        "n": n, "nc": len(con), "m": len(rows), "ns": len(slots), "symbolics": len(symbolic), "dampers": len(graph.damped),
+        "nf": len(tables.front), "indices": len(tables.index),
+    }  # fmt: skip
+    net = allocate(
+        Net, sizes, body=_bodies(model, com), com=com, con=con, symbolic=symbolic, place=place, row_kind=kinds, row=rows,
+        slot=_slots(tables, slots, n, graph), block=_blocks(tables, n), damped=_damped(tables, graph), front=tables.front,
+        index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip
-    return Network(model, net, graph, tables, closures)
+    return Network(model, net, graph, tables, closures, sizes)
 
 
 def _extent(place: Array) -> float:
@@ -139,7 +143,7 @@ def _add_gear(model: Model, closure: Closure, add, add_row) -> None:
     link = model.tree.link
     ratio, offset = closure.numbers
     add(i - 1, j - 1, Pose(), Pose(), M.GEAR, (int(link[i, L.PARENT]), i, int(link[j, L.PARENT]), j))
-    turns = [0.0 if isinstance(model.bodies[k - 1].joint, Prismatic) else 1.0 for k in (i, j)]
+    turns = [float(model.bodies[k - 1].joint.angular[0]) for k in (i, j)]
     add_row(-1, (*turns, float(link[i, L.QI])), (float(link[j, L.QI]), ratio, 0.0), offset)
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiling.records import allocate
 from ..constraints.base import COORDINATES, GEAR, ROWS, Closure
+from ..joints.rows import DOT
 from ..kernels.constraints import velocities as constrained
 from ..kernels.constraints.ties import Ties
 from ..kernels.maximal import layout as M
@@ -60,7 +62,7 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
             for row in closure.rows:
                 kinds.append(row.kind)
                 rows.append([*(pose_a.R @ row.u), *(pose_b.R @ row.w), row.value])
-                least.append(1.0 if row.kind == M.DOT else reach or 1.0)
+                least.append(1.0 if row.kind == DOT else reach or 1.0)
             continue
         kinds.append(-1)
         rows.append([0.0] * M.ROW_COLUMNS)
@@ -71,19 +73,12 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
         else:
             call.append([first, closure.function.address, len(argument), len(closure.arguments)])
             argument.extend(closure.arguments)
-    m, nv, zeros = len(kinds), model.nv, np.zeros
-    ties = Ties(
-        con=_table(con, M.CON_COLUMNS), place=np.array(place).reshape(-1, M.PLACE_COLUMNS), row_kind=np.array(kinds, dtype=np.int64),
-        row=np.array(rows, dtype=float).reshape(-1, M.ROW_COLUMNS), anchor=np.array(anchor, dtype=np.int64),
-        top=np.array(top, dtype=np.int64), gear=_table(gear, 5), ratio=np.array(ratio, dtype=float).reshape(-1, 2),
-        call=_table(call, 4), argument=_table(argument, 2), least=_LEAST * np.array(least), momentum=zeros(1),
-        start=zeros((len(anchor), M.POSE_COLUMNS)), end=zeros((len(anchor), M.POSE_COLUMNS)),
-        apart=zeros((len(con), 3)), apart_end=zeros((len(con), 3)),
-        G=zeros((2 * len(con), 6, 6)),
-        J0=zeros((m, nv)), J1=zeros((m, nv)), Y=zeros((m, nv)), S=zeros((m, m)), swap=zeros((2, m), dtype=np.int64),
-        rank=zeros(1, dtype=np.int64), value=zeros(m), rate=zeros(m), size=zeros(m), lam=zeros(m), lam_old=zeros(m), lam_last=zeros(m),
-        step=zeros(m), history=zeros((6, m)), keep=zeros(nv), x=zeros(len(argument)), x_rate=zeros(len(argument)),
-        slope=zeros(len(argument)),
+    sizes = {
+        "nv": model.nv, "nc": len(con), "m": len(kinds), "na": len(anchor), "ng": len(gear), "ns": len(call), "nx": len(argument),
+    }  # fmt: skip
+    ties = allocate(
+        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, gear=gear, ratio=ratio, call=call,
+        argument=argument, least=_LEAST * np.array(least),
     )  # fmt: skip
     for poses in (ties.start, ties.end):
         poses[0, [M.POSE_R, M.POSE_R + 4, M.POSE_R + 8, M.POSE_W]] = 1.0
@@ -115,10 +110,6 @@ def evaluate(model: Model, ties: Ties, q: Array, t: float = 0.0) -> Ties:
     """`ties` with value, J0 and rate at (q, t)."""
     constrained.constraint_values(model.tree, model.make_work(), ties, float(t), q)
     return ties
-
-
-def _table(rows: Sequence[Sequence[int]], columns: int) -> NDArray[np.int64]:
-    return np.array(rows, dtype=np.int64).reshape(-1, columns)
 
 
 def _path(link: NDArray[np.int64], body: int) -> list[int]:

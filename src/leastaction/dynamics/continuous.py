@@ -15,6 +15,8 @@ from ..compiling.decorators import Direct
 from ..coordinates import ties as tree
 from ..errors import LeastActionError, SingularMassError, StateError
 from ..kernels.constraints import velocities as constrained
+from ..kernels.constraints.ties import Ties
+from ..kernels.stepping import evaluation
 from ..kernels.tree import evaluate
 from ..kernels.tree.articulated import S_AA, S_AL, S_LL
 from ..kernels.tree.layout import BODY_COLUMNS
@@ -81,7 +83,7 @@ def spatial_momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
 def velocity(model: Model, q: Coordinates, p: Coordinates) -> Array:
     """Velocities v = M(q)^-1 p."""
     momenta = model.velocities(p, "p")[None]
-    return Evaluator(model)(evaluate.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], momenta).v[0]
+    return Evaluator(model)(evaluation.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], momenta).v[0]
 
 
 def pose(model: Model, q: Coordinates, name: str) -> Pose:
@@ -109,30 +111,29 @@ class Evaluation(NamedTuple):
 
 
 class Evaluator:
-    """Evaluates recordings of one model; keeps its memory, so that it can be called after every step."""
+    """Evaluates recorded nodes of one model; keeps its memory, so that it can be called after every step."""
 
     def __init__(self, model: Model):
         self.model = model
         self.work = model.make_work()
-        self._recording = Direct(evaluate.recording)
+        self._evaluate = Direct(evaluation.evaluate_nodes)
 
-    def __call__(self, what: int, half_step: float, q: Array, recorded: Array) -> Evaluation:
-        """q (T, nq); recorded (T, nv): velocities, or momenta plus half_step times the forces; see kernels.evaluate.recording."""
+    def __call__(
+        self, what: int, half_step: float, q: Array, recorded: Array, t: Array | None = None, ties: Ties | None = None
+    ) -> Evaluation:
+        """q (T, nq); recorded (T, nv): velocities, or momenta plus half_step times the forces; ties: constraints, at the times t (T,)."""
         steps, nv = len(q), self.model.nv
         out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
-        self._recording(self.model.tree, self.work, what, half_step, q, recorded, *out)
-        self.check(q, out)
-        return out
-
-    def check(self, q: Array, found: Evaluation) -> None:
-        """Raise the error that explains velocities which are not finite."""
-        if not np.isfinite(found.v).all():
-            bad = np.flatnonzero(~np.isfinite(found.v).all(axis=1))
+        times = np.zeros(steps) if t is None else t
+        self._evaluate(self.model.tree, self.work, ties, what, half_step, times, q, recorded, *out)
+        if not np.isfinite(out.v).all():
+            bad = np.flatnonzero(~np.isfinite(out.v).all(axis=1))
             raise _not_finite(self.model, q[bad[0]])
+        return out
 
 
 def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:
-    return Evaluator(model)(evaluate.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])
+    return Evaluator(model)(evaluation.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])
 
 
 def condition(model: Model, q: Coordinates = None) -> dict[str, float]:

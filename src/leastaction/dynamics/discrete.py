@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import time_step
+from ..compiling.records import allocate
 from ..errors import StateError
-from ..joints import Free, Spherical
+from ..kernels.maximal.evaluate import increment as increment_entry
 from ..kernels.tree import discrete as kernels
+from ..kernels.tree.dense_jacobian import Columns
 from ..kernels.tree.evaluate import place_entry
-from ..kernels.tree.layout import DENSE, QUADRATURES, Middle, Work, make_comparison
+from ..kernels.tree.layout import QUADRATURES, Middle, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model
-from ..pose import rotation_of_quaternion
 from .charts import in_charts_of
 
 Array = NDArray[np.float64]
@@ -29,14 +30,10 @@ def residual(
 ) -> Array:  # fmt: skip
     """Momentum leaving q1 towards q2 minus momentum arriving at q1 from q0, (nv,), kg m/s or kg m^2/s.
 
-    tau acts on both steps.  method="svi" evaluates Johnson and Murphey's discretisation instead.
+    tau acts on both steps.  method="drnea" is the only one; that of Johnson and Murphey is leastaction.yardsticks.svi_residual.
     """
-    if method == "svi":
-        from ..yardsticks.scalable import svi_residual
-
-        return svi_residual(model, q0, q1, q2, time_step(dt), tau)
     if method != "drnea":
-        raise StateError(f"method = {method!r}; it is 'drnea' or 'svi'")
+        raise StateError(f"method = {method!r}; it is 'drnea'. Others to compare with are in leastaction.yardsticks")
     dt = time_step(dt)
     _, p1 = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t - dt)
     start, _ = momenta(model, q1, q2, dt, tau, retraction=retraction, quadrature=quadrature, t=t)
@@ -63,9 +60,9 @@ def momenta(
 def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retraction: str = "exp", quadrature: str = "trapezoid") -> Array:
     """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated."""
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
-    other = make_comparison(DENSE, len(model.bodies), model.nv, 2)
-    kernels.jacobian(model.tree, work, middle, other, dt, RETRACTIONS[retraction])
-    return other.J
+    columns = allocate(Columns, {"n": len(model.bodies), "nv": model.nv})
+    kernels.jacobian(model.tree, work, middle, columns, dt, RETRACTIONS[retraction])
+    return columns.J
 
 
 def newton_direction(
@@ -87,26 +84,15 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
     b = in_charts_of(model, model.coordinates(q1), a)
     d = np.zeros(model.nv)
     for body in model.bodies:
-        qs, vs = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
-        if isinstance(body.joint, (Spherical, Free)):
+        if body.joint.has_quaternion:
+            qs = model.q_slice(body.joint_name)
             start, end = a[qs][-4:], b[qs][-4:]
             if abs(start @ end) < 1e-12:
                 raise StateError(
                     f"joint {body.joint_name!r} makes half a turn from {start} to {end}, which no increment describes; take smaller steps"
                 )
-            d[vs.start : vs.start + 3] = _cayley_vector(start, end)
-            if isinstance(body.joint, Free):
-                d[vs.start + 3 : vs.stop] = rotation_of_quaternion(a[qs][3:]).T @ (b[qs][:3] - a[qs][:3])
-        else:
-            d[vs] = (b[qs] - a[qs])[: body.joint.nv]  # without the number of the chart, if there is one
+    increment_entry(model.tree, a, b, d)
     return d
-
-
-def _cayley_vector(a: Array, b: Array) -> Array:
-    """2 u / w of the quaternion a^-1 b."""
-    w = a @ b
-    u = a[0] * b[1:] - b[0] * a[1:] - np.cross(a[1:], b[1:])
-    return 2.0 * u / w
 
 
 def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:

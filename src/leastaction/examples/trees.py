@@ -95,16 +95,7 @@ def random_joint(kind: type[Joint] | Joint, rng: np.random.Generator) -> Joint:
     """A joint of the given type with random axes, or the given joint itself."""
     if isinstance(kind, Joint):
         return kind
-    a, b = rng.normal(size=3), rng.normal(size=3)
-    if kind is Universal:
-        return Universal(a, np.cross(a, b))
-    if kind is Planar:
-        return Planar(a, b)
-    if kind is Helical:
-        return Helical(a, pitch=rng.normal())
-    if kind in (Revolute, Prismatic, Cylindrical):
-        return kind(a)
-    return kind()
+    return kind.sample(rng)
 
 
 def random_inertia(rng: np.random.Generator) -> np.ndarray:

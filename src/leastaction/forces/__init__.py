@@ -1,9 +1,10 @@
-"""Forces.  A new force is a new file: a description with `apply(builder)`; gravity belongs to the Mechanism."""
+"""Forces.  A new force is one file: a class with `apply(builder)`, see base.py; gravity belongs to the Mechanism."""
 
 from .base import Force
 from .custom import CustomForce
+from .drag import Drag
 from .potential import LinearSpring, NonlinearSpring, UserPotential
 from .spring import Damper, Spring
 from .wrench import Wrench
 
-__all__ = ["CustomForce", "Damper", "Force", "LinearSpring", "NonlinearSpring", "Spring", "UserPotential", "Wrench"]
+__all__ = ["CustomForce", "Damper", "Drag", "Force", "LinearSpring", "NonlinearSpring", "Spring", "UserPotential", "Wrench"]

@@ -7,16 +7,17 @@ from collections.abc import Callable
 import numpy as np
 
 from ..checks import number
-from ..compiling.call import compile_force
-from ..compiling.decorators import Direct
-from ..dynamics import massless_joint
+from ..compiling.address import compile_force
+from ..compiling.records import allocate
+from ..dynamics import explain_singular
 from ..errors import StateError
+from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import adaptive as kernels
-from ..kernels.tree import evaluate, layout
-from ..lie.retractions import NAMES as RETRACTIONS
+from ..kernels.stepping.loop import BAD_DENSITY
+from ..kernels.stepping.record import Record, put_node
 from ..model import Model
 from ..state import State
-from .base import Advance, Integrator
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice
 from .variational import Variational
 
 CONTROLLERS = ("reversible", "naive")
@@ -51,88 +52,66 @@ class AdaptiveStep(Integrator):
     ):
         self.base = Variational() if base is None else base
         if not isinstance(self.base, Variational) or not self.base.has_composed_code:
-            raise StateError(f'base = {base!r}; AdaptiveStep needs Variational(...) with solver="newton" and guess="extrapolate"')
+            raise StateError(f"base = {base!r}; AdaptiveStep needs Variational(...)")
         if density != "speed" and not callable(density):
             raise StateError(f'density = {density!r}; give "speed" or a function density(t, q, v, out)')
         self.density = density
         self.speed = number(speed, "speed", StateError)
         if self.speed <= 0.0:
             raise StateError(f"speed = {speed!r}; it needs a positive number, rad/s")
-        if controller not in CONTROLLERS:
-            raise StateError(f"controller = {controller!r}; it is one of {', '.join(map(repr, CONTROLLERS))}")
-        self.controller = controller
+        self.controller = checked_choice(controller, CONTROLLERS, "controller")
 
     def options(self):
         name = self.density if isinstance(self.density, str) else getattr(self.density, "__name__", "function")
         return {"base": self.base, "density": name, "speed": self.speed, "controller": self.controller}
 
-    def start(self, model: Model, state: State, dt: float) -> _Stepper:
+    def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
         self.refuse_constraints(model)
         self.refuse_charts(model)
-        return _Stepper(self, model, state, dt)
+        return AdaptiveStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return evaluate.KICKED_MOMENTUM, 0.0
+        return KICKED_MOMENTUM, 0.0
 
 
-class _Stepper:
+class AdaptiveStepper(CompiledStepper):
+    integrator: AdaptiveStep
+
     def __init__(self, integrator: AdaptiveStep, model: Model, state: State, dt: float, density: float = 0.0):
         """density: at the first node, where a run is continued; 0 means what the density function says."""
-        self.integrator, self.model, self.dt = integrator, model, dt
-        self.work = model.make_work()
+        super().__init__(integrator, model, dt)
+        self.work, self.memory = model.make_work(), make_memory(state.t)
         self.work.q[:] = state.q
         self.work.target[:] = state.p
         self.work.d[:] = state.v
-        self.middle = model.make_middle() if integrator.base.quadrature == "midpoint" else None
-        self.memory = np.zeros(layout.MEMORY)
-        self.memory[layout.RATE] = layout.ALWAYS_NEW
-        self.memory[[layout.RATE_FIRST, layout.RATE_AGED]] = 0.01
-        self.memory[layout.TIME] = state.t
+        middle = model.make_middle() if integrator.base.quadrature == "midpoint" else None
         self._compiled = compile_force(integrator.density) if callable(integrator.density) else None
-        n, nv = len(model.bodies), model.nv
-        self.controller = kernels.Controller(
+        self.controller = allocate(
+            kernels.Controller, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv},
             reversible=int(integrator.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,
-            speed=integrator.speed, clock=np.array([density, 0.0]), work=model.make_work(), bodies=np.zeros((n + 1, 6)),
-            v=np.zeros(nv), a=np.zeros(nv), force=np.zeros(nv), q=np.zeros(model.nq), d=np.zeros(nv), out=np.zeros(nv),
+            speed=integrator.speed, clock=np.array([density, 0.0]), work=model.make_work(),
         )  # fmt: skip
-        self._run = Direct(kernels.run)
-        self.end = np.inf  #: no step starts at or after this time, s
-        self.times = np.empty(0)  #: of the nodes recorded by the last `advance`, s
-
-    @property
-    def t(self) -> float:
-        """Time now, s."""
-        return float(self.memory[layout.TIME])
+        self.arrays = kernels.Arrays(
+            model.tree, self.work, middle, self.controller, self.memory, integrator.base.numbers(dt, patient=True)
+        )  # fmt: skip
+        self.compile(kernels.run)
 
     @property
     def node_density(self) -> float:
         """The density now: start a stepper with it to continue, or to go back from here."""
-        tau = np.zeros(self.model.nv)
-        return kernels.node_density(self.model.tree, self.work, self.controller, self.t, self.dt, tau)
+        return kernels.node_density(self.arrays, np.zeros(self.model.nv))
 
-    def reversed(self, state: State) -> _Stepper:
-        """The stepper that goes back from here; `state` is the present one with its velocities turned round."""
-        return _Stepper(self.integrator, self.model, state, self.dt, self.node_density)
+    def reversed(self, state: State) -> AdaptiveStepper:
+        return AdaptiveStepper(self.integrator, self.model, state, self.dt, self.node_density)
 
-    def record(self, out_q, out_momentum) -> None:
-        out_q[0], out_momentum[0] = self.work.q, self.work.target
+    def write(self, record: Record) -> None:
+        put_node(record, float(self.memory[TIME]), self.work.q, self.work.target)
 
-    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
-        base = self.integrator.base
-        times = np.empty(len(out_q))
-        made, status = self._run(
-            self.model.tree, self.work, self.middle, self.controller, self.memory, self.dt, self.end, steps, tau, base.tol,
-            RETRACTIONS[base.retraction], base.max_evaluations, stride, out_q, out_momentum, times, evaluations,
-        )  # fmt: skip
-        self.times = times[: made // stride]
-        residual = float(self.memory[layout.LAST_RESIDUAL])
-        return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
-
-    def _explain(self, status: int, residual: float) -> str:
-        singular = massless_joint(self.model, self.work.q)
+    def explain(self, status: int, residual: float) -> str:
+        singular = explain_singular(self.model, self.work.q)
         if singular:
-            return f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; give it some inertia"
-        if status == kernels.BAD_DENSITY:
+            return singular
+        if status == BAD_DENSITY:
             return (
                 f"the step density is {self.controller.out[0] if self._compiled else float('nan'):.3g}, not positive; "
                 "it may not vary faster than the steps can follow: give a smoother density function or a smaller dt"

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed
+from ..checks import listed, number, whole_number
+from ..compiling.decorators import Direct
 from ..errors import StateError
+from ..kernels.solving.memory import LAST_RESIDUAL, SCALE
+from ..kernels.stepping.evaluation import KICKED_MOMENTUM, VELOCITY
+from ..kernels.stepping.loop import FINISHED, FULL, NOT_FINITE
+from ..kernels.stepping.record import Record, make_record
 from ..model import Model
 from ..state import State
+
+__all__ = ["KICKED_MOMENTUM", "VELOCITY", "Advance", "CompiledStepper", "Integrator", "Record", "Stepper", "make_record"]
 
 
 @dataclass
@@ -23,40 +30,70 @@ class Advance:
     residual: float = 0.0
 
 
-class Stepper(Protocol):
-    """Memory of one simulation.  Arrays it fills have one row per recorded node."""
+class Stepper:
+    """Memory of one simulation.  Made by `Integrator.start`."""
 
-    def advance(
-        self,
-        steps: int,
-        tau: NDArray[np.float64],
-        stride: int,
-        out_q: NDArray[np.float64],
-        out_momentum: NDArray[np.float64],
-        evaluations: NDArray[np.int64],
-    ) -> Advance:
-        """Make `steps` steps; write every stride-th node.  tau: (1, nv) or (steps, nv), constant over each step."""
-        ...
+    multipliers: int = 0  #: constraint rows whose impulses it records
+    keeps_constraints: bool = False  #: does it record constraint errors?
+    redundant: tuple[str, ...] = ()  #: names of constraint rows that others imply, and which it left out
 
-    def record(self, out_q: NDArray[np.float64], out_momentum: NDArray[np.float64]) -> None:
-        """Write the present node."""
-        ...
+    def __init__(self, integrator: Integrator, model: Model, dt: float):
+        self.integrator, self.model, self.dt = integrator, model, dt
 
+    def advance(self, steps: int, tau: NDArray[np.float64], record: Record, end: float = np.inf) -> Advance:
+        """Make `steps` steps and write to the record.
 
-class UnevenStepper(Stepper, Protocol):
-    """A stepper that chooses the length of its steps and keeps the time."""
+        tau    (1, nv) or (steps, nv), constant over each step
+        end    an integrator that chooses its steps starts none at or after this time
+        """
+        raise TypeError(f"{type(self).__name__} does not say how it moves: override advance(steps, tau, record, end)")
 
-    end: float  #: no step starts at or after this time, s
-    times: NDArray[np.float64]  #: of the nodes recorded by the last `advance`, s
+    def write(self, record: Record) -> None:
+        """The present node as the next row of the record."""
+        raise TypeError(f"{type(self).__name__} does not say where it is: override write(record)")
 
-    @property
-    def t(self) -> float:
-        """Time now, s."""
-        ...
-
-    def reversed(self, state: State) -> UnevenStepper:
+    def reversed(self, state: State) -> Stepper:
         """The stepper that goes back from here; `state` is the present one with its velocities turned round."""
-        ...
+        return self.integrator.start(self.model, state, self.dt)
+
+    def make_record(self, rows: int, steps: int, every: int = 1) -> Record:
+        """An empty record of this stepper with room for so many nodes and steps."""
+        return make_record(rows, steps, self.model.nq, self.model.nv, self.multipliers, every)
+
+
+class CompiledStepper(Stepper):
+    """A stepper whose steps are made in one compiled call, `run(arrays, record, tau, steps, end)`."""
+
+    arrays: Any  #: what the compiled code works on
+    memory: NDArray[np.float64]  #: of the solver, see kernels/solving/memory.py
+
+    def compile(self, run) -> None:
+        """Use this entry point."""
+        self._run = Direct(run)
+
+    def advance(self, steps: int, tau: NDArray[np.float64], record: Record, end: float = np.inf) -> Advance:
+        made, status = self._run(self.arrays, record, tau, steps, end)
+        residual = float(self.memory[LAST_RESIDUAL])
+        if status == FULL:
+            raise RuntimeError(f"the record of {self.integrator!r} has no room for {steps} more steps")
+        return Advance(made, "" if status == FINISHED else self.explain(status, residual), residual)
+
+    def explain(self, status: int, residual: float) -> str:
+        """Why a step failed, and what to try."""
+        raise TypeError(f"{type(self).__name__} does not explain its failures: override explain(status, residual)")
+
+    def in_words(self, status: int, residual: float, remedies: list[str], most: int, tol: float, compared_with: str) -> str:
+        """A step that was not solved; `compared_with` says what the residual is relative to."""
+        if status == NOT_FINITE:
+            if len(self.model.tree.custom):
+                remedies.append("a CustomForce that is finite there")
+            return f"the residual became infinite or NaN with {self.integrator!r}; try {', '.join(remedies)}"
+        scale = float(self.memory[SCALE])
+        remedies.append(f"a larger tol (now {tol:g})")
+        return (
+            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of {compared_with} {scale:.3g}) "
+            f"after {most} evaluations at most; try {', '.join(remedies)}"
+        )
 
 
 class Integrator:
@@ -65,7 +102,8 @@ class Integrator:
     order: ClassVar[int]
     symplectic: ClassVar[bool]
     plain_coordinates: ClassVar[bool] = False  #: does it refuse ball and free joints?
-    uniform: ClassVar[bool] = True  #: are all steps dt long?  If not, its stepper is an UnevenStepper
+    uniform: ClassVar[bool] = True  #: are all steps dt long?
+    linearisable: ClassVar[bool] = False  #: does `la.linearize` know its derivatives?
     self_adjoint: ClassVar[bool] = False  #: does a step of -dt lead back exactly?  Needed by Composition and AdaptiveStep
 
     def refuse_constraints(self, model: Model) -> None:
@@ -97,15 +135,32 @@ class Integrator:
         raise TypeError(f"{type(self).__name__} does not say how it is composed: override start_composed")
 
     def recording(self, dt: float) -> tuple[int, float]:
-        """What the stepper records beside q: (KICKED_MOMENTUM, dt/2) or (VELOCITY, 0); see kernels.evaluate."""
+        """What the stepper records beside q: (KICKED_MOMENTUM, kick), p + kick * forces(q), or (VELOCITY, 0)."""
         raise TypeError(f"{type(self).__name__} does not say what it records: override recording(dt)")
 
-    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
-        """What else the stepper records at every node: name -> shape.  Its dict `extra` gets arrays with these names to write to."""
-        return {}
+    def step_jacobian(self, model: Model, q0: NDArray[np.float64], q1: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
+        """dt times the derivative of the step's equations in q1, (nv, nv), close to the mass matrix for short steps; None: not known."""
+        return None
 
     def options(self) -> dict[str, Any]:
         return dict(vars(self))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.options().items())})"
+
+
+def checked_tolerance(tol: float, example: str = "1e-10") -> float:
+    value = number(tol, "tol", StateError)
+    if not 0.0 < value < 1.0:
+        raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example {example}")
+    return value
+
+
+def checked_evaluations(most: int) -> int:
+    return whole_number(most, 2, "max_evaluations")
+
+
+def checked_choice(value: str, known, what: str) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise StateError(f"{what} = {value!r}; it is one of {', '.join(repr(k) for k in known)}")
+    return value

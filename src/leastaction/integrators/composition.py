@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics import Evaluator
+from ..assembly.closing import ClosedEvaluator
 from ..errors import StateError
-from ..kernels.tree import evaluate
+from ..kernels.stepping.record import Record, add_step, put_node
 from ..model import Model
 from ..state import State
-from .base import Advance, Integrator, Stepper
+from .base import KICKED_MOMENTUM, Advance, Integrator, Stepper
 from .variational import Variational
 
 _SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
@@ -84,12 +84,12 @@ class Composition(Integrator):
         if self.base.has_composed_code:
             self.refuse_constraints(model)
             return self.base.start_composed(model, state, dt, self.gammas)
-        return _Restarted(self.base, model, state, dt, self.gammas)
+        return RestartedStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
         if self.base.has_composed_code:
             return self.base.recording(float(self.gammas[0]) * dt)
-        return evaluate.KICKED_MOMENTUM, 0.0
+        return KICKED_MOMENTUM, 0.0
 
 
 def composition_lengths(scheme: str) -> NDArray[np.float64]:
@@ -98,35 +98,38 @@ def composition_lengths(scheme: str) -> NDArray[np.float64]:
     return np.array([*half, 1.0 - 2.0 * sum(half), *half[::-1]])
 
 
-class _Restarted:
+class RestartedStepper(Stepper):
     """Any self-adjoint integrator, started anew for every stage: slow, but it needs nothing but a state."""
 
-    def __init__(self, base: Integrator, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
-        self.base, self.model, self.state, self.dt, self.gammas = base, model, state, dt, gammas
-        self.evaluator = Evaluator(model)
+    integrator: Composition
 
-    def record(self, out_q, out_momentum) -> None:
-        out_q[0], out_momentum[0] = self.state.q, self.state.p
+    def __init__(self, integrator: Composition, model: Model, state: State, dt: float):
+        super().__init__(integrator, model, dt)
+        self.base, self.state = integrator.base, state
+        self._evaluate = ClosedEvaluator(model)
 
-    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
+    def write(self, record: Record) -> None:
+        put_node(record, self.state.t, self.state.q, self.state.p)
+
+    def advance(self, steps, tau, record: Record, end: float = np.inf) -> Advance:
         for step in range(steps):
-            forces = tau[step if len(tau) > 1 else 0][None]
-            state, failed = self._composed_step(forces, evaluations[step : step + 1])
+            state, evaluations, failed = self._composed_step(tau[step if len(tau) > 1 else 0][None])
             if failed:
                 return Advance(step, failed.failure, failed.residual)
             self.state = state
-            if (step + 1) % stride == 0:
-                self.record(out_q[(step + 1) // stride - 1 :], out_momentum[(step + 1) // stride - 1 :])
+            if add_step(record, evaluations):
+                self.write(record)
         return Advance(steps)
 
-    def _composed_step(self, tau, evaluations) -> tuple[State, Advance | None]:
-        state, used = self.state, np.zeros(1, dtype=np.int64)
-        q, recorded = np.empty((1, self.model.nq)), np.empty((1, self.model.nv))
-        for length in self.gammas * self.dt:
-            result = self.base.start(self.model, state, length).advance(1, tau, 1, q, recorded, used)
+    def _composed_step(self, tau) -> tuple[State, int, Advance | None]:
+        state, evaluations = self.state, 0
+        for length in self.integrator.gammas * self.dt:
+            stepper = self.base.start(self.model, state, length)
+            stage = stepper.make_record(1, 1)
+            result = stepper.advance(1, tau, stage)
+            evaluations += int(stage.evaluations[0])
             if result.failure:
-                return self.state, result
-            evaluations += used
-            node = self.evaluator(*self.base.recording(length), q, recorded)
-            state = State.with_velocity(self.model, state.t + length, q[0].copy(), node.p[0], node.v[0])
-        return State.with_velocity(self.model, self.state.t + self.dt, state.q, state.p, state.v), None
+                return self.state, evaluations, result
+            node = self._evaluate(*self.base.recording(length), stage.q, stage.p, stage.t)
+            state = State.with_velocity(self.model, state.t + length, stage.q[0].copy(), node.p[0], node.v[0])
+        return State.with_velocity(self.model, self.state.t + self.dt, state.q, state.p, state.v), evaluations, None

@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from ..assembly.closing import tie
-from ..compiling.decorators import Direct
+from ..compiling.records import allocate
 from ..coordinates import ties as tree
 from ..dynamics import explain_singular
+from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import explicit as kernels
-from ..kernels.tree import evaluate
+from ..kernels.stepping.record import Record, put_node
 from ..model import Model
 from ..state import State
-from .base import Advance, Integrator
+from .base import VELOCITY, CompiledStepper, Integrator
 
 
 class Explicit(Integrator):
@@ -24,18 +25,15 @@ class Explicit(Integrator):
     """
 
     symplectic = False
-    method: ClassVar[int]  #: number in kernels/explicit.py
+    method: ClassVar[int]  #: number in kernels/stepping/explicit.py
 
-    def start(self, model: Model, state: State, dt: float) -> _Stepper:
+    def start(self, model: Model, state: State, dt: float) -> ExplicitStepper:
         if not tree.in_tree(model.closures):
             self.refuse_constraints(model)
-        return _Stepper(self, model, state, dt)
+        return ExplicitStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return evaluate.VELOCITY, 0.0
-
-    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
-        return {"constraint_error": ()} if model.closures else {}
+        return VELOCITY, 0.0
 
 
 class SemiImplicitEuler(Explicit):
@@ -72,35 +70,29 @@ class RKMK4(Explicit):
     method = kernels.RKMK4
 
 
-class _Stepper:
+class ExplicitStepper(CompiledStepper):
+    integrator: Explicit
+
     def __init__(self, integrator: Explicit, model: Model, state: State, dt: float):
-        self.integrator, self.model, self.dt = integrator, model, dt
-        self._run = Direct(kernels.run)
-        self.work = model.make_work()
-        self.stage = kernels.make_stage(len(model.bodies), model.nq, model.nv)
+        super().__init__(integrator, model, dt)
+        self.memory = make_memory(state.t)
+        self.stage = allocate(kernels.Stage, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv})
         self.stage.q[:] = state.q
         self.stage.v[:] = state.v
-        self.clock = np.array([state.t, 0.0])
         self.ties: tree.Ties | None = None
-        self.dropped: tuple[str, ...] = ()  #: names of redundant constraint rows
-        self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
         if model.closures:
-            self.ties, self.dropped = tie(model, state.q, state.v, state.t, dt)
+            self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
+            self.keeps_constraints = True
+        self.arrays = kernels.Arrays(model.tree, model.make_work(), self.ties, self.stage, self.memory, integrator.method, dt)
+        self.compile(kernels.run)
 
-    def record(self, out_q, out_momentum) -> None:
-        out_q[0], out_momentum[0] = self.stage.q, self.stage.v
+    def write(self, record: Record) -> None:
+        t, error = float(self.memory[TIME]), 0.0
         if self.ties is not None:
-            found = tree.evaluate(self.model, self.ties, self.stage.q, self.clock[kernels.START] + self.clock[kernels.COUNT] * self.dt)
-            self.extra["constraint_error"][:1] = np.abs(found.value).max(initial=0.0)
+            error = float(np.abs(tree.evaluate(self.model, self.ties, self.stage.q, t).value).max(initial=0.0))
+        put_node(record, t, self.stage.q, self.stage.v, error)
 
-    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
-        made, status = self._run(
-            self.model.tree, self.work, self.ties, self.stage, self.clock, self.integrator.method, self.dt, steps, tau, stride,
-            out_q, out_momentum, self.extra["constraint_error"], evaluations,
-        )  # fmt: skip
-        return Advance(made) if status == kernels.FINISHED else Advance(made, self._explain(), float("inf"))
-
-    def _explain(self) -> str:
+    def explain(self, status: int, residual: float) -> str:
         singular = explain_singular(self.model, self.stage.q, limit=100.0)
         if singular:
             return singular

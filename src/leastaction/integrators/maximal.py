@@ -5,24 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from ..assembly.closing import check_start, reduce
-from ..checks import number, whole_number
-from ..compiling.decorators import Direct
 from ..coordinates.elimination import ORDERS
 from ..coordinates.network import build
 from ..dynamics import explain_singular
-from ..errors import StateError
 from ..kernels.maximal import evaluate as maximal_evaluate
 from ..kernels.maximal import layout as maximal_layout
-from ..kernels.maximal import step as maximal_step
+from ..kernels.solving.memory import SCALE, TIME, make_memory
 from ..kernels.stepping import maximal as kernels
-from ..kernels.tree import evaluate, layout
-from ..lie.retractions import NAMES
+from ..kernels.stepping.loop import NOT_FINITE
+from ..kernels.stepping.record import Record, put_node
+from ..kernels.tree import layout
+from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import Advance, Integrator
-
-RETRACTIONS = {**NAMES, "quaternion": maximal_step.QUATERNION}
-
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice, checked_evaluations, checked_tolerance
 
 _FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 
@@ -43,71 +39,54 @@ class Maximal(Integrator):
     symplectic = True
 
     def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):
-        self.retraction = _choice(retraction, RETRACTIONS, "retraction")
-        self.elimination = _choice(elimination, ORDERS, "elimination")
-        self.tol = number(tol, "tol", StateError)
-        if not 0.0 < self.tol < 1.0:
-            raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example 1e-10")
-        self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
+        self.retraction = checked_choice(retraction, RETRACTIONS, "retraction")
+        self.elimination = checked_choice(elimination, ORDERS, "elimination")
+        self.tol = checked_tolerance(tol)
+        self.max_evaluations = checked_evaluations(max_evaluations)
 
-    def start(self, model: Model, state: State, dt: float) -> _Stepper:
-        return _Stepper(self, model, state, dt)
+    def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
+        return MaximalStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return evaluate.KICKED_MOMENTUM, 0.5 * dt
-
-    def extras(self, model: Model) -> dict[str, tuple[int, ...]]:
-        return {"constraint_error": ()}
+        return KICKED_MOMENTUM, 0.5 * dt
 
 
-class _Stepper:
+class MaximalStepper(CompiledStepper):
+    integrator: Maximal
+    keeps_constraints = True
+
     def __init__(self, integrator: Maximal, model: Model, state: State, dt: float):
-        self.integrator, self.model, self.dt = integrator, model, dt
+        super().__init__(integrator, model, dt)
         check_start(model, state.q, state.v)
         reduction = reduce(model, state.q)
-        self.dropped = reduction.dropped  #: names of redundant rows
+        self.redundant = reduction.dropped
         self.network = build(model, reduction.closures, integrator.elimination)
-        self.flow = self.network.make_flow()
-        self._run = Direct(kernels.run)
+        self.flow, self.memory = self.network.make_flow(), make_memory(state.t)
         net, flow = self.network.net, self.flow
-        errors = np.zeros(len(net.row))
+        self.multipliers = len(net.row)
         work = model.make_work()
-        maximal_evaluate.node(model.tree, work, net, flow, state.q, errors)
-        self.error = float(np.abs(errors).max(initial=0.0))
+        maximal_evaluate.node(model.tree, work, net, flow, state.q, flow.off)
         twists = np.zeros((len(model.bodies) + 1, 6))
         maximal_evaluate.twists_entry(model.tree, work, net, flow, state.q, state.v, twists)
         flow.d[: 6 * len(model.bodies)] = dt * twists[1:].ravel()
         flow.target[:] = _momenta(net.body, twists)
-        self.memory = np.zeros(maximal_layout.MEMORY)
-        self.memory[layout.RATE] = layout.ALWAYS_NEW
-        self.memory[[layout.RATE_AGED, maximal_layout.RATE_EXACT]] = 0.01  # hopeful: tried on the second step
-        self.memory[layout.TIME] = state.t
-        self.extra = {"constraint_error": np.zeros(1)}  #: rows of the recording, see Integrator.extras
+        numbers = kernels.Options(dt, integrator.tol, RETRACTIONS[integrator.retraction], integrator.max_evaluations)
+        self.arrays = kernels.Arrays(model.tree, net, flow, self.memory, np.zeros(2), numbers)
+        self.compile(kernels.run)
 
-    def record(self, out_q, out_momentum) -> None:
-        out_q[0] = self.flow.q
-        maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.flow, out_momentum[0])
-        self.extra["constraint_error"][:1] = self.error
+    def write(self, record: Record) -> None:
+        momenta = np.empty(self.model.nv)
+        maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.flow, momenta)
+        error = float(np.abs(self.flow.off).max(initial=0.0))
+        put_node(record, float(self.memory[TIME]), self.flow.q, momenta, error, self.flow.d[6 * len(self.model.bodies) :])
 
-    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
-        i = self.integrator
-        errors = self.extra["constraint_error"]
-        made, status = self._run(
-            self.model.tree, self.network.net, self.flow, self.memory, self.dt, steps, tau, i.tol, RETRACTIONS[i.retraction],
-            i.max_evaluations, stride, out_q, out_momentum, errors, evaluations,
-        )  # fmt: skip
-        if made:
-            self.error = float(np.abs(self.flow.r[6 * len(self.model.bodies) :]).max(initial=0.0))
-        residual = float(self.memory[layout.LAST_RESIDUAL])
-        return Advance(made, "" if status == kernels.CONVERGED else self._explain(status, residual), residual)
-
-    def _explain(self, status: int, residual: float) -> str:
+    def explain(self, status: int, residual: float) -> str:
         if self.model.has_symbolic_joints and (singular := explain_singular(self.model, self.flow.q, limit=100.0)):
             return singular
         remedies = ["a smaller dt"]
         if lost := self._lost_coordinates():
             return lost
-        if status == kernels.NOT_FINITE:
+        if status == NOT_FINITE:
             if len(self.model.tree.custom):
                 remedies.append("a CustomForce that is finite there")
             return (
@@ -121,7 +100,7 @@ class _Stepper:
                 f"body {body!r} turned by {turn:.3g} rad in the last step, and no step can tell half a turn from a turn the other way; "
                 f"try a smaller dt"
             )
-        scale = float(self.memory[layout.SCALE])
+        scale = float(self.memory[SCALE])
         errors = np.abs(self.flow.r[6 * len(self.model.bodies) :])
         return (
             f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the momenta of all bodies), "
@@ -161,9 +140,3 @@ def _momenta(body, twists):
         out[i, :3] = inertia @ twists[i, :3]
         out[i, 3:] = body[i, layout.MASS] * twists[i, 3:]
     return out
-
-
-def _choice(value: str, known, what: str) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise StateError(f"{what} = {value!r}; it is one of {', '.join(repr(k) for k in known)}")
-    return value

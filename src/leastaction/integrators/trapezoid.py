@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import number, whole_number
-from ..compiling.decorators import Direct
-from ..dynamics import massless_joint
-from ..errors import StateError
+from ..dynamics import explain_singular
+from ..dynamics.discrete import increment
+from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import trapezoid as kernels
-from ..kernels.tree import evaluate, layout
+from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.variational import Options
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import Advance, Integrator
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice, checked_evaluations, checked_tolerance
 
 
 class Trapezoid(Integrator):
@@ -34,25 +34,30 @@ class Trapezoid(Integrator):
     retraction = "cayley"
 
     def __init__(self, tol: float = 1e-11, max_evaluations: int = 50):
-        self.tol = number(tol, "tol", StateError)
-        if not 0.0 < self.tol < 1.0:
-            raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example 1e-11")
-        self.max_evaluations = whole_number(max_evaluations, 2, "max_evaluations")
+        self.tol = checked_tolerance(tol, "1e-11")
+        self.max_evaluations = checked_evaluations(max_evaluations)
 
-    def start(self, model: Model, state: State, dt: float) -> _Stepper:
+    def start(self, model: Model, state: State, dt: float) -> TrapezoidStepper:
         return self.start_composed(model, state, dt, np.ones(1))
 
     @property
     def has_composed_code(self) -> bool:
         return True
 
-    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> _Stepper:
+    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> TrapezoidStepper:
         self.refuse_constraints(model)
         self.refuse_charts(model)
-        return _Stepper(self, model, state, dt, gammas)
+        return TrapezoidStepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return evaluate.KICKED_MOMENTUM, 0.0
+        return KICKED_MOMENTUM, 0.0
+
+    def step_jacobian(self, model: Model, q0, q1, dt: float) -> NDArray[np.float64]:
+        memory = kernels.make_trapezoid(model.nq, model.nv)
+        memory.q_start[:], memory.v[:] = q0, increment(model, q0, q1) / dt
+        still, retraction = np.zeros(model.nv), RETRACTIONS[self.retraction]
+        kernels.jacobian(model.tree, model.make_work(), model.make_work(), memory, dt, 0.0, still, retraction)
+        return memory.J
 
 
 class FloatingBase(Trapezoid):
@@ -64,46 +69,31 @@ class FloatingBase(Trapezoid):
     """
 
     def __init__(self, retraction: str = "cayley", tol: float = 1e-11, max_evaluations: int = 50):
-        if retraction not in RETRACTIONS:
-            raise StateError(f"retraction = {retraction!r}; it is one of {', '.join(map(repr, RETRACTIONS))}")
         super().__init__(tol, max_evaluations)
-        self.retraction = retraction
+        self.retraction = checked_choice(retraction, RETRACTIONS, "retraction")
 
 
-class _Stepper:
+class TrapezoidStepper(CompiledStepper):
+    integrator: Trapezoid
+
     def __init__(self, integrator: Trapezoid, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
-        self.integrator, self.model, self.dt, self.gammas = integrator, model, dt, np.array(gammas)
-        self._run = Direct(kernels.run)
-        self.work, self.end = model.make_work(), model.make_work()
+        super().__init__(integrator, model, dt)
+        self.work, self.memory = model.make_work(), make_memory(state.t)
         self.work.q[:] = state.q
         self.work.target[:] = state.p
-        self.memory = np.zeros(layout.MEMORY)
-        self.memory[layout.TIME] = state.t
         self.trapezoid = kernels.make_trapezoid(model.nq, model.nv)
         self.trapezoid.v[:] = state.v
-
-    def record(self, out_q, out_momentum) -> None:
-        out_q[0], out_momentum[0] = self.work.q, self.work.target
-
-    def advance(self, steps, tau, stride, out_q, out_momentum, evaluations) -> Advance:
-        i = self.integrator
-        made, status = self._run(
-            self.model.tree, self.work, self.end, self.trapezoid, self.gammas, self.memory, self.dt, steps, tau, i.tol,
-            RETRACTIONS[i.retraction], i.max_evaluations, stride, out_q, out_momentum, evaluations,
+        numbers = Options(dt, integrator.tol, RETRACTIONS[integrator.retraction], integrator.max_evaluations, 0)
+        self.arrays = kernels.Arrays(
+            model.tree, self.work, model.make_work(), self.trapezoid, np.array(gammas, dtype=float), self.memory, numbers
         )  # fmt: skip
-        residual = float(self.memory[layout.LAST_RESIDUAL])
-        return Advance(made, "" if status == kernels.CONVERGED else self._explain(residual), residual)
+        self.compile(kernels.run)
 
-    def _explain(self, residual: float) -> str:
-        singular = massless_joint(self.model, self.work.q)
-        if singular:
-            return (
-                f"joint {singular!r} moves no inertia in this configuration, so its motion is undefined; "
-                "give the bodies it moves some inertia about its axis"
-            )
-        scale = float(self.memory[layout.SCALE])
-        return (
-            f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the largest momentum {scale:.3g}) after "
-            f"{self.integrator.max_evaluations} evaluations at most; try a smaller dt (see leastaction.solvability), or a larger tol "
-            f"(now {self.integrator.tol:g})"
-        )
+    def write(self, record: Record) -> None:
+        put_node(record, float(self.memory[TIME]), self.work.q, self.work.target)
+
+    def explain(self, status: int, residual: float) -> str:
+        i = self.integrator
+        singular = explain_singular(self.model, self.work.q)
+        remedies = ["a smaller dt (see leastaction.solvability)"]
+        return singular or self.in_words(status, residual, remedies, i.max_evaluations, i.tol, "the largest momentum")

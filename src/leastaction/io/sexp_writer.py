@@ -11,8 +11,8 @@ from ..constraints import Coincident, Constraint, Distance, Gear
 from ..errors import FormatError
 from ..forces import Damper, Force, LinearSpring, Spring, Wrench
 from ..frames import PRIMITIVES, axis_of
-from ..joints import Fixed, Prismatic, Revolute
 from ..joints.base import frame_with_z
+from ..joints.primitives import SLIDE_Z, TURN_Z, Primitive
 from ..mechanism import WORLD, Body, Frame, Mechanism
 from ..pose import Pose
 from .expressions import quote
@@ -52,19 +52,23 @@ def _opened(thing: Body | Frame) -> str:
     return f"({' '.join(transforms or ['tx 0'])} {' '.join(options)}"
 
 
+_LETTERS: dict[tuple[Primitive, ...] | None, str] = {(Primitive(TURN_Z),): "r", (Primitive(SLIDE_Z),): "t"}
+
+
 def _joint(body: Body) -> list[str]:
     joint = body.joint
-    if isinstance(joint, Fixed):
+    if joint.nv == 0:
         return []
-    if not isinstance(joint, (Revolute, Prismatic)):
+    letter = _LETTERS.get(joint.primitives())
+    if letter is None:
         raise FormatError(
             f"body {body.name!r} hangs on {joint!r}, which a tree of frames cannot say; it knows Revolute, Prismatic and Fixed joints"
         )
-    letter = "t" if isinstance(joint, Prismatic) else "r"
+    axis = joint.frame()[:, 2]
     for primitive in PRIMITIVES:
-        if primitive[0] == letter and np.array_equal(axis_of(primitive), joint.axis):
+        if primitive[0] == letter and np.array_equal(axis_of(primitive), axis):
             return [f"{primitive} {quote(body.joint_name)}"]
-    turned = Pose(rotation=frame_with_z(joint.axis))
+    turned = Pose(rotation=frame_with_z(axis))
     return [*_constants(turned), f"{letter}z {quote(body.joint_name)}", *_constants(turned.inverse())]
 
 

@@ -1,4 +1,4 @@
-"""Joints.  A new joint is a new file here and its branches in `dispatch.py`; see `base.py` for what it contains."""
+"""Joints.  A new joint is a new file here, which `base.py` describes, and its place in the list ALL."""
 
 from .base import Joint
 from .cylindrical import Cylindrical
@@ -10,11 +10,13 @@ from .prismatic import Prismatic
 from .revolute import Revolute
 from .spherical import Spherical
 from .symbolic import SymbolicJoint
+from .table import number
 from .universal import Universal
 
-#: every built-in joint type; conformance tests run over this list
+#: every built-in joint type.  The place in this list is the joint's number in compiled code; conformance tests run over it
 ALL: tuple[type[Joint], ...] = (
     Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Planar, Spherical, Free,
 )  # fmt: skip
+number(ALL)
 
 __all__ = ["ALL", "Joint", "SymbolicJoint"] + [cls.__name__ for cls in ALL]

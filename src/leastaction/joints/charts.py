@@ -3,9 +3,9 @@
 The motion does not notice: the discrete action knows poses, not coordinates.  q[nv] says which chart a joint is in.
 """
 
+from ..compiling.address import call_joint
 from ..compiling.decorators import inlined, kernel
 from ..symbolic.runtime import COORDINATES, PLACE
-from .generated import call_joint
 
 POOR = 0.1  # quality of a chart below which the other one is looked at
 BETTER = 2.0  # how much better it has to be

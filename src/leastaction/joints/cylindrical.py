@@ -3,27 +3,37 @@
 import numpy as np
 
 from ..compiling.decorators import inlined
+from ..lie.rotations import angle_about_z, near, rot_z
 from ..lie.trig import half_sincos
-from .base import Joint, frame_with_z, unit_vector
-from .revolute import rot_z, set_column
+from . import reference
+from .base import AxisJoint
+from .columns import set_column
+from .primitives import SLIDE_Z, TURN_Z, Primitive
+from .rows import SAME_POINT, SAME_Z_AXIS
 
 
-class Cylindrical(Joint):
+class Cylindrical(AxisJoint):
     """q = (angle about `axis`, position along `axis`)."""
 
-    kind = 3
     nq = nv = 2
     coordinates = ("angle", "position")
     angular = (True, False)
-
-    def __init__(self, axis=(0.0, 0.0, 1.0)):
-        self.axis = unit_vector(axis, "Cylindrical axis")
-
-    def frame(self):
-        return frame_with_z(self.axis)
+    orthonormal = True
 
     def columns_at_zero(self):
         return np.eye(6)[[2, 5]]
+
+    def constraint_rows(self):
+        return (*SAME_POINT[:2], *SAME_Z_AXIS)
+
+    def primitives(self):
+        return Primitive(TURN_Z), Primitive(SLIDE_Z)
+
+    def reference_pose(self, q):
+        return reference.rigid(reference.turn(self.axis, q[..., 0]), q[..., 1:] * self.axis)
+
+    def reference_coordinates(self, R, p):
+        return np.stack([reference.angle_about_z(R), p[..., 2]], -1)
 
 
 @inlined
@@ -41,3 +51,8 @@ def displacement(param, i, q, k, d, v):
 def columns(param, i, q, k, d, v, f, S):
     set_column(S, v, 2, 1.0)
     set_column(S, v + 1, 5, 1.0)
+
+
+@inlined
+def coordinates_of(param, i, R, p, old, k, out):
+    out[k], out[k + 1] = near(angle_about_z(R), old[k]), p[2]

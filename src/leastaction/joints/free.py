@@ -1,37 +1,28 @@
 """Free joint: a floating body.  q = (x, y, z, w, x, y, z), v = body twist (omega, v).
 
-The increment over a step is d = (Cayley vector of the rotation, translation in the axes of the step's start).
+The increment over a step is d = (Cayley vector of the rotation, translation in the axes of the step's start): joints/rotation.py.
 """
 
 import numpy as np
 
 from ..compiling.decorators import inlined
-from ..lie.algebra import axpy, cross, dot, matvec, quat_to_matrix, scale, sub, tmatvec
-from .base import Joint
-from .revolute import set_column
-from .spherical import advance as advance_rotation
-from .spherical import (
-    cayley_quaternion,
-    half_quaternion,
-    load_quaternion,
-    quaternion_at,
-    rotation_spring,
-    tangent_columns,
-    turn_to_midpoint,
-)
-from .spherical import mid_curvature as mid_rotation_curvature
-from .spherical import rate as rotation_rate
+from ..lie import retractions
+from ..lie.algebra import ZERO3, add, axpy, cross, dot, matvec, quat_to_matrix, scale, set_vector, sub, tmatvec, vector
+from ..lie.rotations import cayley_quaternion, cayley_vector, half_quaternion
+from . import reference, rotation
+from .base import NOT_DRAWN
+from .columns import set_column
+from .group import GroupJoint, rotation_of_increment
 
 
-class Free(Joint):
+class Free(GroupJoint):
     """Floating body.  q = (x, y, z, w, x, y, z): position, unit quaternion scalar first; v = (omega, v) in the body frame."""
 
-    kind = 7
-    has_quaternion = True
     nq = 7
     nv = 6
     coordinates = ("x", "y", "z", "qw", "qx", "qy", "qz")
     angular = (True, True, True, False, False, False)
+    drawn = NOT_DRAWN
 
     def neutral(self):
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -39,14 +30,63 @@ class Free(Joint):
     def columns_at_zero(self):
         return np.eye(6)
 
+    def constraint_rows(self):
+        return ()
+
+    # translations beside the rotations of GroupJoint
+
+    def reference_pose(self, q):
+        return reference.rigid(reference.quaternion_matrix(q[..., 3:]), q[..., :3])
+
+    def reference_coordinates(self, R, p):
+        return np.concatenate([p, reference.quaternion_of(R)], -1)
+
+    def reference_advance(self, q, d):
+        moved = q[..., :3] + reference.times(reference.quaternion_matrix(q[..., 3:]), d[..., 3:])
+        return np.concatenate([moved, super().reference_advance(q, d)], -1)
+
+    def reference_increment(self, q0, q1):
+        back = np.swapaxes(reference.quaternion_matrix(q0[..., 3:]), -1, -2)
+        return np.concatenate([super().reference_increment(q0, q1), reference.times(back, q1[..., :3] - q0[..., :3])], -1)
+
+    def reference_middle(self, q0, q1):
+        return np.concatenate([(q0[..., :3] + q1[..., :3]) / 2, super().reference_middle(q0, q1)], -1)
+
+    def coordinate_rates(self, q, velocity):
+        return np.concatenate([reference.quaternion_matrix(q[3:]) @ velocity[3:], super().coordinate_rates(q, velocity)])
+
+    def increment_rate(self, d, velocity):
+        return np.concatenate([super().increment_rate(d, velocity), rotation_of_increment(d) @ velocity[3:]])
+
+    def increment_derivatives(self, d, at_end):
+        D = rotation_of_increment(d)
+        turn, turn0, turn1 = super().increment_derivatives(d, at_end)
+        by_start, by_end = np.zeros((6, 6)), np.zeros((6, 6))
+        by_start[:3, :3], by_end[:3, :3] = turn0, turn1
+        if at_end:
+            move = D.T @ d[3:]
+            by_end[3:, :3], by_end[3:, 3:], by_start[3:, 3:] = reference.hat(move), np.eye(3), -D.T
+        else:
+            move = d[3:]
+            by_start[3:, :3], by_start[3:, 3:], by_end[3:, 3:] = reference.hat(move), -np.eye(3), D
+        return np.concatenate([turn, move]), by_start, by_end
+
+    def spring_stiffness(self, q, rest, stiffness):
+        """Of k/2 |x - rest|^2 in body axes: k (1, stretch^)."""
+        out = np.zeros((6, 6))
+        out[:3, :3] = super().spring_stiffness(q, rest, stiffness)
+        stretch = reference.quaternion_matrix(q[3:]).T @ (q[:3] - rest[:3])
+        out[3:, 3:], out[3:, :3] = stiffness[3] * np.eye(3), stiffness[3] * reference.hat(stretch)
+        return out
+
 
 @inlined
 def pose(param, i, q, k, d, v, f):
     position = (q[k], q[k + 1], q[k + 2])
-    w, u = quaternion_at(q, k + 3, d, v, f)
+    w, u = rotation.quaternion_at(q, k + 3, d, v, f)
     R = quat_to_matrix(w, u)
     if f != 0.0:
-        w, u = load_quaternion(q, k + 3)
+        w, u = rotation.load_quaternion(q, k + 3)
         position = axpy(f, matvec(quat_to_matrix(w, u), (d[v + 3], d[v + 4], d[v + 5])), position)
     return R, position
 
@@ -62,7 +102,7 @@ def columns(param, i, q, k, d, v, f, S):
     for j in range(6):
         set_column(S, v + j, j, 1.0)
     if f != 0.0:
-        tangent_columns(d, v, S, v)
+        rotation.tangent_columns(d, v, S, v)
         w, u = cayley_quaternion(d, v)
         rotate_translation_columns(quat_to_matrix(w, u), v, 1.0, S)
 
@@ -78,12 +118,12 @@ def rotate_translation_columns(R, v, factor, S):
 
 
 @inlined
-def mid_columns(param, i, q, k, d, v, S0, S1, S2):
+def mid_columns(param, i, q, k, d, v, nv, S0, S1, S2):
     # the midpoint is half the rotation and the mean position: translations are halved and seen in its axes
     columns(param, i, q, k, d, v, 0.0, S0)
     columns(param, i, q, k, d, v, 1.0, S1)
     columns(param, i, q, k, d, v, 0.0, S2)
-    turn_to_midpoint(d, v, S0, S1, S2)
+    rotation.turn_to_midpoint(d, v, S0, S1, S2)
     w, u = cayley_quaternion(d, v)
     w, u = half_quaternion(w, u)
     half = quat_to_matrix(w, u)
@@ -93,24 +133,30 @@ def mid_columns(param, i, q, k, d, v, S0, S1, S2):
 
 
 @inlined
+def coordinates_of(param, i, R, p, old, k, out):
+    set_vector(out, k, p)
+    rotation.rotation_of(R, old, k + 3, out)
+
+
+@inlined
 def transposed(R):
     return R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]
 
 
 @inlined
-def advance(q, k, d, v):
-    w, u = load_quaternion(q, k + 3)
+def advance(q, k, d, v, nv):
+    w, u = rotation.load_quaternion(q, k + 3)
     t = matvec(quat_to_matrix(w, u), (d[v + 3], d[v + 4], d[v + 5]))
     q[k] += t[0]
     q[k + 1] += t[1]
     q[k + 2] += t[2]
-    advance_rotation(q, k + 3, d, v)
+    rotation.advance_rotation(q, k + 3, d, v)
 
 
 @inlined
-def spring(q, k, rest, d, v, f, stiffness, g):
+def spring(q, k, rest, d, v, nv, f, stiffness, g):
     """Isotropic rotational spring and isotropic translational spring to the rest pose."""
-    energy = rotation_spring(q, k + 3, rest, d, v, f, stiffness, g, v)
+    energy = rotation.rotation_spring(q, k + 3, rest, d, v, f, stiffness, g)
     R, position = pose(rest, 0, q, k, d, v, f)
     stretch = sub(position, (rest[k], rest[k + 1], rest[k + 2]))
     force = tmatvec(R, scale(stiffness[v + 3], stretch))
@@ -120,8 +166,8 @@ def spring(q, k, rest, d, v, f, stiffness, g):
 
 
 @inlined
-def mid_curvature(d, v, S1, G, i, E):
-    mid_rotation_curvature(d, v, G, i, E)
+def mid_curvature(param, q, k, d, v, nv, S1, G, i, E, scratch):
+    rotation.mid_rotation_curvature(d, v, G, i, E)
     translation_curvature(d, v, S1, (G[i, 3], G[i, 4], G[i, 5]), E)
 
 
@@ -135,6 +181,12 @@ def translation_curvature(d, v, S1, g, E):
         y = matvec(half, cross((S1[v + l, 0], S1[v + l, 1], S1[v + l, 2]), g))
         for j in range(3):
             E[3 + j, l] += 0.5 * y[j]
+
+
+@inlined
+def spring_curvature(q, k, rest, d, v, nv, stiffness, S0, S1, E):
+    rotation.rotation_spring_curvature(q, k + 3, rest, d, v, nv, stiffness, S0, S1, E)
+    translation_spring_curvature(q, k, rest, d, v, stiffness, S0, S1, E)
 
 
 @inlined
@@ -152,15 +204,20 @@ def translation_spring_curvature(q, k, rest, d, v, stiffness, S0, S1, E):
 
 
 @inlined
-def rate(q, k, qd, v, out):
-    w, u = load_quaternion(q, k + 3)
-    y = matvec(quat_to_matrix(w, u), (qd[v + 3], qd[v + 4], qd[v + 5]))
-    out[k], out[k + 1], out[k + 2] = y[0], y[1], y[2]
-    rotation_rate(q, k + 3, qd, v, out)
+def rate(q, k, velocity, v, nv, out):
+    w, u = rotation.load_quaternion(q, k + 3)
+    set_vector(out, k, matvec(quat_to_matrix(w, u), vector(velocity, v + 3)))
+    rotation.rotation_rate(q, k + 3, velocity, v, out)
 
 
 @inlined
-def carry(d, v, r, target):
+def normalise(q, k):
+    w, u = rotation.load_quaternion(q, k + 3)
+    rotation.store_normalised(q, k + 3, w, u)
+
+
+@inlined
+def carry(d, v, nv, r, target):
     """target -= Ad_D' r: a wrench at the start of the step, seen from its end."""
     w, u = cayley_quaternion(d, v)
     rot = quat_to_matrix(w, u)
@@ -173,8 +230,60 @@ def carry(d, v, r, target):
 
 
 @inlined
-def end_increment(d, v, out):
+def increment(q0, q1, k, v, nv, at_end, out):
+    rotation.turn_between(q0, q1, k + 3, v, out)
+    axes = q1 if at_end else q0
+    w, u = rotation.load_quaternion(axes, k + 3)
+    set_vector(out, v + 3, tmatvec(quat_to_matrix(w, u), sub(vector(q1, k), vector(q0, k))))
+
+
+@inlined
+def end_increment(d, v, nv, out):
     """The rotation vector is the same in both axes, the translation is not."""
+    set_vector(out, v, vector(d, v))
     w, u = cayley_quaternion(d, v)
-    t = tmatvec(quat_to_matrix(w, u), (d[v + 3], d[v + 4], d[v + 5]))
-    out[v + 3], out[v + 4], out[v + 5] = t[0], t[1], t[2]
+    set_vector(out, v + 3, tmatvec(quat_to_matrix(w, u), vector(d, v + 3)))
+
+
+@inlined
+def increment_slope(d, v, j, a, l):
+    if j < v + 3:
+        return rotation.turn_slope(d, v, j - v), ZERO3
+    w, u = cayley_quaternion(d, v)
+    R = quat_to_matrix(w, u)
+    r = 3 * (j - v - 3)
+    return ZERO3, (R[r], R[r + 1], R[r + 2])
+
+
+@inlined
+def retract(retraction, x, v, nv, d):
+    """A screw motion, for the exponential."""
+    w, u, t = retractions.displacement(retraction, vector(x, v), vector(x, v + 3))
+    set_vector(d, v, cayley_vector(w, u))
+    set_vector(d, v + 3, t)
+
+
+@inlined
+def retraction_cotangent(retraction, x, v, nv, sign, p):
+    phi, rho = scale(sign, vector(x, v)), scale(sign, vector(x, v + 3))
+    a, l = retractions.cotangent(retraction, phi, rho, vector(p, v), vector(p, v + 3))
+    set_vector(p, v, a)
+    set_vector(p, v + 3, l)
+
+
+@inlined
+def rotate_and_slide(x, v, nv, d):
+    w, u, _ = retractions.displacement(retractions.EXP, vector(x, v), ZERO3)
+    set_vector(d, v, cayley_vector(w, u))
+    set_vector(d, v + 3, vector(x, v + 3))
+
+
+@inlined
+def canonical_rate(x, v, nv, velocity, out):
+    """V + [x, V]/2 + [x, [x, V]]/12."""
+    phi, rho, omega, vel = vector(x, v), vector(x, v + 3), vector(velocity, v), vector(velocity, v + 3)
+    y, yl = cross(phi, omega), add(cross(phi, vel), cross(rho, omega))
+    z, zl = cross(phi, y), add(cross(phi, yl), cross(rho, y))
+    for j in range(3):
+        out[v + j] = omega[j] + 0.5 * y[j] + z[j] / 12.0
+        out[v + 3 + j] = vel[j] + 0.5 * yl[j] + zl[j] / 12.0

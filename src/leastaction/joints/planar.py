@@ -5,18 +5,23 @@ import numpy as np
 from ..compiling.decorators import inlined
 from ..errors import MechanismError
 from ..lie.algebra import ZERO3
+from ..lie.rotations import angle_about_z, near, rot_z
 from ..lie.trig import half_sincos, sincos
-from .base import Joint, frame_with_z, unit_vector
-from .revolute import rot_z, set_column
+from . import reference
+from .base import AS_ANCHOR, Joint, frame_with_z, two_directions, unit_vector
+from .columns import set_column
+from .primitives import SLIDE_X, SLIDE_Y, TURN_Z, Primitive
+from .rows import SAME_POINT, SAME_Z_AXIS
 
 
 class Planar(Joint):
     """q = (x, y, angle): position in the plane with the given `normal` along `x_axis` and normal x x_axis; angle."""
 
-    kind = 5
     nq = nv = 3
     coordinates = ("x", "y", "angle")
     angular = (False, False, True)
+    orthonormal = True
+    drawn = AS_ANCHOR
 
     def __init__(self, normal=(0.0, 0.0, 1.0), x_axis=None):
         self.normal = unit_vector(normal, "Planar normal")
@@ -29,6 +34,26 @@ class Planar(Joint):
 
     def columns_at_zero(self):
         return np.eye(6)[[3, 4, 2]]
+
+    def constraint_rows(self):
+        return (SAME_POINT[2], *SAME_Z_AXIS)
+
+    def primitives(self):
+        return Primitive(SLIDE_X), Primitive(SLIDE_Y), Primitive(TURN_Z)
+
+    @classmethod
+    def sample(cls, rng):
+        return cls(*two_directions(rng))
+
+    def reference_pose(self, q):
+        hint = self.frame()[:, 0] if self.x_axis is None else self.x_axis
+        x = hint - self.normal * (self.normal @ hint)
+        x = x / np.linalg.norm(x)
+        y = np.cross(self.normal, x)
+        return reference.rigid(reference.turn(self.normal, q[..., 2]), q[..., :1] * x + q[..., 1:2] * y)
+
+    def reference_coordinates(self, R, p):
+        return np.stack([p[..., 0], p[..., 1], reference.angle_about_z(R)], -1)
 
 
 @inlined
@@ -54,14 +79,19 @@ def columns(param, i, q, k, d, v, f, S):
 
 
 @inlined
-def bias(param, i, q, k, qd, v):
-    s, c = sincos(q[k + 2])
-    w = qd[v + 2]
-    return ZERO3, (w * (-s * qd[v] + c * qd[v + 1]), w * (-c * qd[v] - s * qd[v + 1]), 0.0)
+def coordinates_of(param, i, R, p, old, k, out):
+    out[k], out[k + 1], out[k + 2] = p[0], p[1], near(angle_about_z(R), old[k + 2])
 
 
 @inlined
-def mid_curvature(q, k, d, v, G, i, E):
+def bias(param, i, q, k, rate, v):
+    s, c = sincos(q[k + 2])
+    w = rate[v + 2]
+    return ZERO3, (w * (-s * rate[v] + c * rate[v + 1]), w * (-c * rate[v] - s * rate[v + 1]), 0.0)
+
+
+@inlined
+def mid_curvature(param, q, k, d, v, nv, S1, G, i, E, scratch):
     s, c = sincos(q[k + 2] + 0.5 * d[v + 2])
     E[0, 2] += 0.25 * (-s * G[i, 3] - c * G[i, 4])
     E[1, 2] += 0.25 * (c * G[i, 3] - s * G[i, 4])

@@ -4,26 +4,35 @@ import numpy as np
 
 from ..compiling.decorators import inlined
 from ..lie.algebra import IDENTITY, ZERO3
-from .base import Joint, frame_with_z, unit_vector
-from .revolute import set_column
+from . import reference
+from .base import AxisJoint
+from .columns import set_column
+from .primitives import SLIDE_Z, Primitive
+from .rows import NO_ROTATION, SAME_POINT
 
 
-class Prismatic(Joint):
+class Prismatic(AxisJoint):
     """Slides by the length q along `axis` (given in the body frame = joint frame)."""
 
-    kind = 1
     nq = nv = 1
     coordinates = ("position",)
     angular = (False,)
-
-    def __init__(self, axis=(0.0, 0.0, 1.0)):
-        self.axis = unit_vector(axis, "Prismatic axis")
-
-    def frame(self):
-        return frame_with_z(self.axis)
+    orthonormal = True
 
     def columns_at_zero(self):
         return np.eye(6)[[5]]
+
+    def constraint_rows(self):
+        return (*SAME_POINT[:2], *NO_ROTATION)
+
+    def primitives(self):
+        return (Primitive(SLIDE_Z),)
+
+    def reference_pose(self, q):
+        return reference.rigid(np.eye(3), q * self.axis)
+
+    def reference_coordinates(self, R, p):
+        return p[..., 2:]
 
 
 @inlined
@@ -39,3 +48,8 @@ def displacement(param, i, q, k, d, v):
 @inlined
 def columns(param, i, q, k, d, v, f, S):
     set_column(S, v, 5, 1.0)
+
+
+@inlined
+def coordinates_of(param, i, R, p, old, k, out):
+    out[k] = p[2]

@@ -4,32 +4,38 @@ import numpy as np
 
 from ..compiling.decorators import inlined
 from ..lie.algebra import ZERO3
-from ..lie.trig import half_sincos, sincos
-from .base import Joint, frame_with_z, unit_vector
+from ..lie.rotations import angle_about_z, near, rot_z
+from ..lie.trig import half_sincos
+from . import reference
+from .base import ABOUT_Z, AxisJoint
+from .columns import set_column
+from .primitives import TURN_Z, Primitive
+from .rows import SAME_POINT, SAME_Z_AXIS
 
 
-class Revolute(Joint):
+class Revolute(AxisJoint):
     """Turns by the angle q about `axis` (given in the body frame = joint frame)."""
 
-    kind = 0
     nq = nv = 1
     coordinates = ("angle",)
     angular = (True,)
-
-    def __init__(self, axis=(0.0, 0.0, 1.0)):
-        self.axis = unit_vector(axis, "Revolute axis")
-
-    def frame(self):
-        return frame_with_z(self.axis)
+    orthonormal = True
+    turns = ABOUT_Z
 
     def columns_at_zero(self):
         return np.eye(6)[[2]]
 
+    def constraint_rows(self):
+        return (*SAME_POINT, *SAME_Z_AXIS)
 
-@inlined
-def rot_z(angle):
-    s, c = sincos(angle)
-    return c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0
+    def primitives(self):
+        return (Primitive(TURN_Z),)
+
+    def reference_pose(self, q):
+        return reference.rigid(reference.turn(self.axis, q[..., 0]), np.zeros(3))
+
+    def reference_coordinates(self, R, p):
+        return reference.angle_about_z(R)[..., None]
 
 
 @inlined
@@ -49,8 +55,5 @@ def columns(param, i, q, k, d, v, f, S):
 
 
 @inlined
-def set_column(S, j, axis, value):
-    for a in range(6):
-        S[j, a] = 0.0
-    S[j, axis] = value
-
+def coordinates_of(param, i, R, p, old, k, out):
+    out[k] = near(angle_about_z(R), old[k])

@@ -118,6 +118,12 @@ class SymbolicJoint(Joint):
     def neutral(self) -> NDArray[np.float64]:
         return np.append(self._start, np.zeros(self.nq - self.nv))
 
+    def sample_coordinates(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Near the start, away from where coordinates may be singular, in the first chart."""
+        q = self.neutral()
+        q[: self.nv] += 0.3 * rng.normal(size=self.nq)[: self.nv]
+        return q
+
     def columns_at_zero(self) -> NDArray[np.float64]:
         return self.columns(self._start)
 

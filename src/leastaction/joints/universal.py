@@ -3,23 +3,29 @@
 Canonical: X = Rx(q0) Ry(q1).
 """
 
+import math
+
 import numpy as np
 
 from ..compiling.decorators import inlined
 from ..errors import MechanismError
 from ..lie.algebra import ZERO3, quat_mul
+from ..lie.rotations import near
 from ..lie.trig import half_sincos, sincos
-from .base import Joint, unit_vector
-from .revolute import set_column
+from . import reference
+from .base import Joint, two_directions, unit_vector
+from .columns import set_column
+from .primitives import TURN_X, TURN_Y, Primitive
+from .rows import DOT, SAME_POINT, Row, X, Y
 
 
 class Universal(Joint):
     """q = (angle about `axis1`, angle about `axis2`); the axes are orthogonal, `axis1` is fixed in the parent."""
 
-    kind = 4
     nq = nv = 2
     coordinates = ("angle1", "angle2")
     angular = (True, True)
+    orthonormal = True
 
     def __init__(self, axis1=(1.0, 0.0, 0.0), axis2=(0.0, 1.0, 0.0)):
         self.axis1 = unit_vector(axis1, "Universal axis1")
@@ -35,6 +41,24 @@ class Universal(Joint):
 
     def columns_at_zero(self):
         return np.eye(6)[[0, 1]]
+
+    def constraint_rows(self):
+        return (*SAME_POINT, Row(DOT, "angle of the axes", X, Y))
+
+    def primitives(self):
+        return Primitive(TURN_X), Primitive(TURN_Y)
+
+    @classmethod
+    def sample(cls, rng):
+        a, b = two_directions(rng)
+        return cls(a, np.cross(a, b))
+
+    def reference_pose(self, q):
+        return reference.rigid(reference.turn(self.axis1, q[..., 0]) @ reference.turn(self.axis2, q[..., 1]), np.zeros(3))
+
+    def reference_coordinates(self, R, p):
+        angles = reference.angle_of(R[..., 2, 1], R[..., 1, 1]), reference.angle_of(R[..., 0, 2], R[..., 0, 0])
+        return np.stack(angles, -1)
 
 
 @inlined
@@ -63,13 +87,18 @@ def columns(param, i, q, k, d, v, f, S):
 
 
 @inlined
-def bias(param, i, q, k, qd, v):
+def coordinates_of(param, i, R, p, old, k, out):
+    out[k], out[k + 1] = near(math.atan2(R[7], R[4]), old[k]), near(math.atan2(R[2], R[0]), old[k + 1])
+
+
+@inlined
+def bias(param, i, q, k, rate, v):
     s1, c1 = sincos(q[k + 1])
-    r = qd[v] * qd[v + 1]
+    r = rate[v] * rate[v + 1]
     return (-s1 * r, 0.0, c1 * r), ZERO3
 
 
 @inlined
-def mid_curvature(q, k, d, v, G, i, E):
+def mid_curvature(param, q, k, d, v, nv, S1, G, i, E, scratch):
     s1, c1 = sincos(q[k + 1] + 0.5 * d[v + 1])
     E[0, 1] += 0.25 * (-s1 * G[i, 0] + c1 * G[i, 2])

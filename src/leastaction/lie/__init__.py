@@ -1,0 +1,1 @@
+"""Group mathematics on tuples of floats: vectors, rotations, retractions.  Knows nothing of mechanisms."""

@@ -14,6 +14,18 @@ from ..compiling.decorators import inlined
 
 
 @inlined
+def vector(a, k):
+    """a[k : k + 3] of a one-dimensional array."""
+    return a[k], a[k + 1], a[k + 2]
+
+
+@inlined
+def set_vector(a, k, x):
+    """a[k : k + 3] = x"""
+    a[k], a[k + 1], a[k + 2] = x[0], x[1], x[2]
+
+
+@inlined
 def load3(a, i, k):
     return a[i, k], a[i, k + 1], a[i, k + 2]
 

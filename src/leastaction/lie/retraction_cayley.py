@@ -6,6 +6,9 @@ Kobilarov 2014 eqs 54, 55 with the corrected translation part.  x = (phi, rho); 
 from ..compiling.decorators import inlined, kernel
 from .algebra import IDENTITY, add, axpy, cross, dot, full, hat, hat_mat, matadd, mataxpy, matmul, matscale, outer, scale
 
+OF_THE_SCREW = True
+COUPLES = True
+
 
 @inlined
 def coordinates(w, u, t):

@@ -11,6 +11,9 @@ import math
 from ..compiling.decorators import inlined, kernel
 from .algebra import IDENTITY, add, axpy, cross, dot, full, hat, hat_mat, matadd, mataxpy, matmul, matscale, matvec, outer, scale
 
+OF_THE_SCREW = True
+COUPLES = True
+
 # th^2; each series is cut where its next term is below rounding at the end of its range
 SHORT_BELOW, SERIES_BELOW = 0.02, 0.5
 

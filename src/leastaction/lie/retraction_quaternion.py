@@ -9,7 +9,12 @@ cannot use it.
 import math
 
 from ..compiling.decorators import inlined, kernel
-from .algebra import cross, dot, full, hat, mataxpy, matmul, matscale, matvec, outer, quat_to_matrix, scale
+from .algebra import IDENTITY, cross, dot, full, hat, mataxpy, matmul, matscale, matvec, outer, quat_to_matrix, scale
+
+OF_THE_SCREW = False
+COUPLES = False
+
+_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inlined
@@ -35,14 +40,14 @@ def cotangent(phi, rho, m, l):
 
 
 @kernel
-def stiffness(phi, rho, mass, inertia):
-    """h K of docs/theory (3) of a body about its centre of mass, as 3x3 blocks (aa, ll); the others are zero."""
+def stiffness(phi, rho, mass, moment, inertia):
+    """h K of docs/theory (3) of a body about its centre of mass (moment = 0), as 3x3 blocks (aa, al = 0, la = 0, ll)."""
     w, u, _ = displacement(phi, rho)
     spin = hat(u)
-    turn = mataxpy(w, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), spin)  # Q = w + u^: phi moves by Q eta
+    turn = mataxpy(w, IDENTITY, spin)  # Q = w + u^: phi moves by Q eta
     inertia9 = full(inertia)
     m = matvec(inertia9, phi)
     aa = matmul(turn, matmul(inertia9, turn))
     aa = mataxpy(-0.5, outer(m, u), aa)  # w moves by -u.eta/2
     aa = mataxpy(-0.5, matmul(hat(m), turn), aa)  # u moves by Q eta/2
-    return aa, matscale(mass, quat_to_matrix(w, u))
+    return aa, _NOTHING, _NOTHING, matscale(mass, quat_to_matrix(w, u))

@@ -78,17 +78,6 @@ def bracket_form(model: Model, p: Array) -> Array:
     """(nv, nv) F[j, l] = p.[e_l, e_j]; only ball and free joints have a bracket."""
     out = np.zeros((model.nv, model.nv))
     for body in model.bodies:
-        if not body.joint.has_quaternion:
-            continue
         vs = model.v_slice(body.joint_name)
-        part = p[vs]
-        n = len(part)
-        block = np.zeros((n, n))
-        for l, a in enumerate(np.eye(n)):
-            for j, b in enumerate(np.eye(n)):
-                bracket = np.cross(a[:3], b[:3])
-                if n == 6:
-                    bracket = np.concatenate([bracket, np.cross(a[:3], b[3:]) + np.cross(a[3:], b[:3])])
-                block[j, l] = part @ bracket
-        out[vs, vs] = block
+        out[vs, vs] = body.joint.bracket_form(p[vs])
     return out

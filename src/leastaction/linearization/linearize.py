@@ -59,10 +59,8 @@ def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau
 
 
 def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | Variational:
-    if not isinstance(integrator, (Midpoint, Variational)):
+    if not isinstance(integrator, (Midpoint, Variational)) or not integrator.linearisable:
         raise StateError(f"integrator = {integrator!r} cannot be linearised; give Variational(...) or Midpoint(...)")
-    if isinstance(integrator, Variational) and integrator.residual == "svi":
-        raise StateError('residual="svi" cannot be linearised; give Midpoint(), which is the same discretisation')
     if not isinstance(state, State) or state.model is not model:
         raise StateError("the state does not belong to this model; make it with model.state(...)")
     return integrator
@@ -74,14 +72,12 @@ class _Step:
     def __init__(self, model: Model, integrator: Midpoint | Variational, state: State, dt: float, tau: Array):
         self.model, self.integrator, self.state, self.dt, self.tau = model, integrator, state, dt, tau
         stepper = integrator.start(model, state, dt)
-        if stepper.ties is not None:
-            stepper.extra = {"constraint_error": np.zeros(1)}
-        q, p, evaluations = np.empty((1, model.nq)), np.empty((1, model.nv)), np.zeros(1, dtype=np.int64)
-        result = stepper.advance(1, tau[None], 1, q, p, evaluations)
+        record = stepper.make_record(1, 1)
+        result = stepper.advance(1, tau[None], record)
         if result.failure:
             message = f"the step to linearise, of dt = {dt:g} s from t = {state.t:g} s, was not solved: {result.failure}"
             raise ConvergenceError(message, step=0, time=state.t, residual=result.residual)
-        self._refuse_new_chart(q[0])
+        self._refuse_new_chart(record.q[0])
         self.d = stepper.work.d.copy()
         self.ties = stepper.ties
         self.lam = np.zeros(0) if self.ties is None else self.ties.lam.copy()

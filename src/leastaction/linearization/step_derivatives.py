@@ -4,25 +4,26 @@
     arriving  p1 =  D2 Ld(q0, q1) + impulses at the end           dp1 = P10 dq0 + P11 dq1 + (dt/2) dtau
 
 dq are tangent vectors: differences of coordinates, on ball and free joints left-trivialised, q exp(dq).  Momenta are compared
-component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`), and the midpoint
-quadrature of mechanisms with ball or free joints, where the forces are differentiated by differences of order six.
+component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`, and laws on bodies that do not
+say their slopes), and the midpoint quadrature of mechanisms with ball or free joints: there the forces are differentiated by differences of
+order six.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coordinates.frames import make_frames
 from ..dynamics.discrete import increment
 from ..integrators import Midpoint, Variational
-from ..joints import Free, Spherical
-from ..kernels.lagrangian import layout as lagrangian_layout
+from ..integrators.midpoint import midpoint_arrays
 from ..kernels.maximal.evaluate import advance
-from ..kernels.stepping import midpoint as midpoint_run
+from ..kernels.solving.memory import make_memory
+from ..kernels.stepping import midpoint as midpoint_kernels
 from ..kernels.tree import discrete as discrete_kernels
 from ..kernels.tree import layout as L
 from ..kernels.tree import linearization as kernels
@@ -35,6 +36,7 @@ from ..pose import rotation_of_quaternion
 Array = NDArray[np.float64]
 
 _REACH = 1e-2  # of the differences of order six, in the units of q and v
+_LAW_REACH = 1e-3  # of those of functions of the user, which need not be smooth everywhere
 
 
 @dataclass
@@ -54,16 +56,15 @@ class StepDerivatives:
 
 def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array, dt: float, tau: Array, t: float) -> StepDerivatives:
     """Of `Midpoint`: d = q1 - q0."""
-    frames = make_frames(model)
-    lag, newton = lagrangian_layout.make_lagrangian(model.tree, frames), midpoint_run.make_newton(model.nv)
-    work = model.make_work()
+    work, a = model.make_work(), integrator.alpha
     work.q[:], work.d[:] = q0, d
-    a = integrator.alpha
-    midpoint_run.step_derivatives(model.tree, frames, lag, work, newton, a, dt, t, np.zeros((model.nv, model.nv)))
+    arrays = midpoint_arrays(model, work, None, make_memory(t), integrator.numbers(dt))
+    midpoint_kernels.step_derivatives(arrays, t, np.zeros((model.nv, model.nv)))
+    lag, newton = arrays.s, arrays.n
     f = newton.force + tau
     f_q, f_v = lag.force_q, -np.diag(model.tree.damping)
-    if len(model.tree.custom):
-        c_q, c_v = _user_force_derivatives(model, t + a * dt, newton.middle, newton.velocity)
+    if len(model.tree.custom) or len(model.tree.law_on):
+        c_q, c_v = _user_force_derivatives(model, model.tree, t + a * dt, newton.middle, newton.velocity)
         f_q, f_v = f_q + c_q, f_v + c_v
 
     def ends(by_q: Array, by_v: Array) -> tuple[Array, Array]:
@@ -84,7 +85,7 @@ def variational_derivatives(integrator: Variational, model: Model, q0: Array, d:
     """Of `Variational`: d leads from q0 to q1 in the charts of the joints."""
     q1 = q0.copy()
     advance(model.tree, q1, d)
-    result = _kinetic(integrator, model, q0, d, dt)
+    result, start_place, end_place, work = _kinetic(integrator, model, q0, d, dt)
     if integrator.quadrature == "trapezoid":
         for q, at_end in ((q0, False), (q1, True)):
             force, force_q = _node_forces(model, q)
@@ -97,19 +98,21 @@ def variational_derivatives(integrator: Variational, model: Model, q0: Array, d:
         force, force_q = _node_forces(model, middle)
         for at_end in (False, True):
             _push(result, at_end, 0.5 * dt * force, 0.25 * dt * force_q, 0.25 * dt * force_q)
-    damping = model.tree.damping
-    start, end = _increment_derivatives(model, q0, q1, d)
-    for at_end, (moved, by_q0, by_q1) in ((False, start), (True, end)):
+    if len(model.tree.law_on):
+        _push_laws(result, integrator, model, start_place, end_place, work, dt, t)
+    damping, in_joint_space = model.tree.damping, model.tree._replace(law_on=model.tree.law_on[:0])
+    for at_end in (False, True):
+        moved, by_q0, by_q1 = _increment_derivatives(model, d, at_end)
         _push(result, at_end, 0.5 * (dt * tau - damping * moved), -0.5 * damping[:, None] * by_q0, -0.5 * damping[:, None] * by_q1)
         if len(model.tree.custom):
             q, when, v = (q1, t + dt, moved / dt) if at_end else (q0, t, moved / dt)
-            c_q, c_v = _user_force_derivatives(model, when, q, v)
+            c_q, c_v = _user_force_derivatives(model, in_joint_space, when, q, v)
             by_q0, by_q1 = 0.5 * c_v @ by_q0, 0.5 * c_v @ by_q1
             if at_end:
                 by_q1 = by_q1 + 0.5 * dt * c_q
             else:
                 by_q0 = by_q0 + 0.5 * dt * c_q
-            _push(result, at_end, 0.5 * dt * _user_forces(model, when, q, v), by_q0, by_q1)
+            _push(result, at_end, 0.5 * dt * _user_forces(model, in_joint_space, when, q, v), by_q0, by_q1)
     return result
 
 
@@ -121,8 +124,18 @@ def _push(s: StepDerivatives, at_end: bool, impulse: Array, by_q0: Array | float
         s.leaving, s.P00, s.P01 = s.leaving - impulse, s.P00 - by_q0, s.P01 - by_q1
 
 
-def _kinetic(integrator: Variational, model: Model, q0: Array, d: Array, dt: float) -> StepDerivatives:
-    """Without any force: sums over the bodies of J' mu, with mu and its stiffness K of docs/theory (1)-(3).
+class _Place(NamedTuple):
+    """One end of a step."""
+
+    q: Array
+    poses: list[tuple[Array, Array]]  # of the bodies in their parents
+    columns: Array  # (nv, 6) of the joints
+    J: Array  # (n+1, 6, nv) body twists per unit of each joint velocity
+
+
+def _kinetic(integrator: Variational, model: Model, q0: Array, d: Array, dt: float) -> tuple[StepDerivatives, _Place, _Place, L.Work]:
+    """Without any force: sums over the bodies of J' mu, with mu and its stiffness K of docs/theory (1)-(3).  Also where the step starts
+    and ends, and the Work with the displacements.
 
     The displacement D = T0^-1 T1 of a body varies by chi = J1 dq1 - Ad_{D^-1} J0 dq0, its momenta by K chi at the start and by
     (Ad_D' K + ad'mu') chi at the end.
@@ -130,7 +143,7 @@ def _kinetic(integrator: Variational, model: Model, q0: Array, d: Array, dt: flo
     tree = model.tree
     free = tree._replace(
         gravity=np.zeros(3), has_springs=0, has_dampers=0, stiffness=0.0 * tree.stiffness, damping=0.0 * tree.damping,
-        wrench_on=tree.wrench_on[:0], wrench=tree.wrench[:0], custom=tree.custom[:0],
+        wrench_on=tree.wrench_on[:0], wrench=tree.wrench[:0], custom=tree.custom[:0], law_on=tree.law_on[:0],
         pair_on=tree.pair_on[:0], pair=tree.pair[:0], energy_on=0 * tree.energy_on[:1], energy_at=tree.energy_at[:0],
     )  # fmt: skip
     retraction = RETRACTIONS[integrator.retraction]
@@ -165,9 +178,10 @@ def _kinetic(integrator: Variational, model: Model, q0: Array, d: Array, dt: flo
         P11 += J1[i].T @ K1 @ J1[i]
     q1 = q0.copy()
     advance(model.tree, q1, d)
-    leaving, bend0 = _project(model, q0, poses0, columns0, J0, mu)
-    arriving, bend1 = _project(model, q1, poses1, columns1, J1, mu1)
-    return StepDerivatives(leaving, arriving, P00 + bend0, P01, P10, P11 + bend1)
+    start_place, end_place = _Place(q0, poses0, columns0, J0), _Place(q1, poses1, columns1, J1)
+    leaving, bend0 = _project(model, start_place, mu)
+    arriving, bend1 = _project(model, end_place, mu1)
+    return StepDerivatives(leaving, arriving, P00 + bend0, P01, P10, P11 + bend1), start_place, end_place, work
 
 
 def _jacobians(model: Model, poses: list[tuple[Array, Array]], columns: Array) -> Array:
@@ -179,8 +193,9 @@ def _jacobians(model: Model, poses: list[tuple[Array, Array]], columns: Array) -
     return J
 
 
-def _project(model: Model, q: Array, poses, columns: Array, J: Array, wrenches: Array) -> tuple[Array, Array]:
+def _project(model: Model, place: _Place, wrenches: Array) -> tuple[Array, Array]:
     """Joint forces of wrenches (n+1, 6) on the bodies, and their derivative (nv, nv) with the wrenches fixed in the bodies."""
+    q, poses, columns, J = place
     beyond = wrenches.copy()
     for i in range(len(beyond) - 1, 0, -1):
         beyond[model.tree.link[i, L.PARENT]] += _adjoint_inverse(*poses[i]).T @ beyond[i]
@@ -227,7 +242,7 @@ def momentum_derivative(model: Model, q: Array, v: Array) -> tuple[Array, Array]
         M += J[i].T @ G @ J[i]
         wrenches[i] = G @ J[i] @ v
         derivative += J[i].T @ G @ turned[i]
-    return M, derivative + _project(model, q, poses, work.S0, J, wrenches)[1]
+    return M, derivative + _project(model, _Place(q, poses, work.S0, J), wrenches)[1]
 
 
 def _spatial_inertia(body: Array) -> Array:
@@ -246,74 +261,87 @@ def _node_forces(model: Model, q: Array) -> tuple[Array, Array]:
     tree, work = model.tree, model.make_work()
     force = np.zeros(model.nv)
     place_entry(tree, work, q, force)
-    world_entry(tree, work, q)
     n = len(model.bodies)
     poses = [(work.row[i, L.R : L.R + 9].reshape(3, 3), work.row[i, L.P : L.P + 3]) for i in range(n + 1)]
     J = _jacobians(model, poses, work.S0)
-    turns, wrenches, turned = [np.eye(3)], np.zeros((n + 1, 6)), np.zeros((n + 1, 6, 3))
-    for i in range(1, n + 1):
-        turns.append(turns[tree.link[i, L.PARENT]] @ poses[i][0])
-        g = turns[i].T @ tree.gravity
-        _act(wrenches[i], turned[i], tree.body[i, L.MOMENT : L.MOMENT + 3], g, fixed=True)
-        wrenches[i, 3:] *= tree.body[i, L.MASS]
-        turned[i, 3:] *= tree.body[i, L.MASS]
-    for (i, kind), row in zip(tree.wrench_on, tree.wrench, strict=True):
-        push, moment, point = (row[k : k + 3] for k in (L.W_FORCE, L.W_MOMENT, L.W_POINT))
-        fixed = kind == L.WORLD_FIXED
-        if fixed:
-            push, moment = turns[i].T @ push, turns[i].T @ moment
-        _act(wrenches[i], turned[i], point, push, fixed)
-        wrenches[i, :3] += moment
-        turned[i, :3] += _hat(moment) if fixed else 0.0
-    stretched = [_stretch(model, work, e, turns, J, wrenches, turned) for e in range(len(tree.pair_on))]
-    _, derivative = _project(model, q, poses, work.S0, J, wrenches)
-    for i in range(1, n + 1):
-        derivative += J[i].T @ turned[i] @ J[i][:3]
-    for stiffness in stretched:
-        derivative -= stiffness
+    wrenches, turned = np.zeros((n + 1, 6)), np.zeros((n + 1, 6, 6))
+    kernels.node_loads(tree, work, wrenches, turned)
+    _, derivative = _project(model, _Place(q, poses, work.S0, J), wrenches)
+    derivative += np.einsum("kai,kab,kbj->ij", J, turned, J)
+    for e in range(len(tree.pair_on)):
+        derivative -= _stretch(model, work, e, J)
     kernels.subtract_potential_curvatures(tree, work, q, derivative)
     return force, derivative - _spring_stiffness(model, q)
 
 
-def _stretch(model: Model, work: L.Work, e: int, turns: list[Array], J: Array, wrenches: Array, turned: Array) -> Array:
-    """Add the wrenches of spring e between points, forces fixed in the world; returns the stiffness (nv, nv) from their change."""
+def _stretch(model: Model, work: L.Work, e: int, J: Array) -> Array:
+    """Stiffness (nv, nv) of spring e between points: what the change of its force does.  Reads Work.world."""
     tree, out, moves = model.tree, np.zeros(5), np.zeros((3, model.nv))
-    kernels.pair_stiffness(tree, work, e, out)
-    over, curvature, r = out[0], out[1], out[2:]
+    kernels.spring_stiffness(tree, work, e, out)
     for side, (column, sign) in enumerate(((L.PAIR_A, 1.0), (L.PAIR_B, -1.0))):
         i, point = int(tree.pair_on[e, side]), tree.pair[e, column : column + 3]
-        if i > 0:
-            _act(wrenches[i], turned[i], point, turns[i].T @ (-sign * over * r), fixed=True)
-            moves += sign * turns[i] @ (J[i][3:] - _hat(point) @ J[i][:3])
-    along = (curvature - over) / float(r @ r) if r.any() else 0.0
-    return moves.T @ (over * np.eye(3) + along * np.outer(r, r)) @ moves
+        moves += sign * work.world[i, :9].reshape(3, 3) @ (J[i][3:] - _hat(point) @ J[i][:3])
+    return moves.T @ (out[0] * np.eye(3) + out[1] * np.outer(out[2:], out[2:])) @ moves
 
 
-def _act(wrench: Array, turned: Array, point: Array, push: Array, fixed: bool) -> None:
-    """Add the wrench of a force at a point, and how it changes per rotation of the body if the force is fixed in the world."""
-    wrench += np.concatenate([np.cross(point, push), push])
-    if fixed:
-        turned += np.vstack([_hat(point) @ _hat(push), _hat(push)])
+def _push_laws(
+    s: StepDerivatives, integrator: Variational, model: Model, start: _Place, end: _Place, moved: L.Work, dt: float, t: float
+) -> None:
+    """Half impulses of the laws on bodies at both ends, at the mean twist x/dt of the step: x changes by T1 J1 dq1 - T0 J0 dq0."""
+    tree, work, n = model.tree, model.make_work(), len(model.bodies)
+    slopes = np.zeros((n + 1, 2, 6, 6))
+    kernels.retraction_slopes(tree, moved, RETRACTIONS[integrator.retraction], slopes)
+    for here, when, at_end in ((start, t, False), (end, t + dt, True)):
+        world_entry(tree, work, here.q)
+        wrenches, by_q0, by_q1 = np.zeros((n + 1, 6)), np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+        for e in range(len(tree.law_on)):
+            i, at = int(tree.law_on[e, L.LAW_BODY]), tree.law_at[e]
+            R, p = at[L.LAW_R : L.LAW_R + 9].reshape(3, 3), at[L.LAW_P : L.LAW_P + 3]
+            to_place = _adjoint_inverse(R, p)
+            turn, origin = work.world[i, :9].reshape(3, 3), work.world[i, 9:]
+            twist = to_place @ moved.row[i, L.X : L.X + 6] / dt
+            W, by_pose, by_twist = _law(model, e, when, turn @ R, origin + turn @ p, twist)
+            wrenches[i] += to_place.T @ W
+            felt = here.J[i].T @ to_place.T
+            change = felt @ by_twist @ to_place / dt
+            by_q0 -= change @ slopes[i, 0] @ start.J[i]
+            by_q1 += change @ slopes[i, 1] @ end.J[i]
+            by_here = felt @ by_pose @ to_place @ here.J[i]
+            by_q0, by_q1 = (by_q0, by_q1 + by_here) if at_end else (by_q0 + by_here, by_q1)
+        force, bend = _project(model, here, wrenches)
+        by_q0, by_q1 = (by_q0, by_q1 + bend) if at_end else (by_q0 + bend, by_q1)
+        _push(s, at_end, 0.5 * dt * force, 0.5 * dt * by_q0, 0.5 * dt * by_q1)
+
+
+def _law(model: Model, e: int, t: float, R: Array, x: Array, V: Array) -> tuple[Array, Array, Array]:
+    """Wrench (6,) of law e in the axes of its place, and its derivatives (6, 6) in the pose (left-trivialised) and twist of the place.
+
+    By the slopes the law knows, otherwise by differences.
+    """
+    tree, laws = model.tree, model.make_work().laws
+
+    def wrench(move: Array, faster: Array) -> Array:
+        out = np.zeros(6)
+        pose = np.concatenate([(R @ rotation_of_quaternion([1.0, *(0.5 * move[:3])])).ravel(), x + R @ move[3:]])
+        kernels.law_wrench(tree, laws, e, float(t), pose, V + faster, out)
+        return out
+
+    zero = np.zeros(6)
+    W = wrench(zero, zero)
+    if tree.law_on[e, L.LAW_SLOPES]:
+        kernels.law_slopes(tree, laws, e)
+        both = laws.slope[e].reshape(6, 12)
+        return W, both[:, :6], both[:, 6:]
+    return W, _difference(lambda y: wrench(y, zero), 6, _LAW_REACH), _difference(lambda y: wrench(zero, y), 6, _LAW_REACH)
 
 
 def _spring_stiffness(model: Model, q: Array) -> Array:
     """(nv, nv) derivative of the gradient of the joint springs."""
     tree = model.tree
-    out = np.diag(tree.stiffness)
+    out = np.zeros((model.nv, model.nv))
     for body in model.bodies:
-        if not body.joint.has_quaternion:
-            continue
         qs, vs = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
-        turn, rest = rotation_of_quaternion(q[qs][-4:]), rotation_of_quaternion(tree.rest[qs][-4:])
-        phi = _rotation_vector(rest.T @ turn)
-        x, angle2 = _hat(phi), float(phi @ phi)
-        half = 0.5 * np.sqrt(angle2)
-        gamma = 1.0 / 12.0 + angle2 / 720.0 if angle2 < 1e-4 else (1.0 - half / np.tan(half)) / angle2
-        start = vs.start
-        out[start : start + 3, start : start + 3] = tree.stiffness[start] * (np.eye(3) + 0.5 * x + gamma * x @ x)
-        if isinstance(body.joint, Free):
-            stretch = turn.T @ (q[qs][:3] - tree.rest[qs][:3])
-            out[start + 3 : vs.stop, start : start + 3] = tree.stiffness[start + 3] * _hat(stretch)
+        out[vs, vs] = body.joint.spring_stiffness(q[qs], tree.rest[qs], tree.stiffness[vs])
     return out
 
 
@@ -334,24 +362,25 @@ def _push_middle(s: StepDerivatives, model: Model, q0: Array, q1: Array, dt: flo
     _push(s, True, dt * force[nv:], dt * by_q0[nv:], dt * by_q1[nv:])
 
 
-def _user_forces(model: Model, t: float, q: Array, v: Array) -> Array:
+def _user_forces(model: Model, tree: L.Tree, t: float, q: Array, v: Array) -> Array:
+    """Joint forces (nv,) of those functions of the user that `tree` has."""
     out = np.zeros(model.nv)
-    kernels.user_forces(model.tree, float(t), q, v, np.zeros(model.nv), out)
+    kernels.user_forces(tree, model.make_work(), float(t), q, v, out)
     return out
 
 
-def _user_force_derivatives(model: Model, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-    """(nv, nv) each: derivatives of the user's forces in q (tangent) and v, by differences."""
-    by_q = _difference(lambda x: _user_forces(model, t, _moved(model, q, x), v), model.nv)
-    return by_q, _difference(lambda x: _user_forces(model, t, q, v + x), model.nv)
+def _user_force_derivatives(model: Model, tree: L.Tree, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+    """(nv, nv) each: derivatives of the joint forces of the user's functions in q (tangent) and v, by differences."""
+    by_q = _difference(lambda x: _user_forces(model, tree, t, _moved(model, q, x), v), model.nv, _LAW_REACH)
+    return by_q, _difference(lambda x: _user_forces(model, tree, t, q, v + x), model.nv, _LAW_REACH)
 
 
-def _difference(function: Callable[[Array], Array], size: int) -> Array:
+def _difference(function: Callable[[Array], Array], size: int, reach: float = _REACH) -> Array:
     """Derivative at zero by central differences of order six."""
     columns = []
-    for unit in _REACH * np.eye(size):
+    for unit in reach * np.eye(size):
         near, far, farther = (function(s * unit) - function(-s * unit) for s in (1.0, 2.0, 3.0))
-        columns.append((45.0 * near - 9.0 * far + farther) / (60.0 * _REACH))
+        columns.append((45.0 * near - 9.0 * far + farther) / (60.0 * reach))
     return np.array(columns).T
 
 
@@ -361,27 +390,14 @@ def _moved(model: Model, q: Array, x: Array) -> Array:
     return moved
 
 
-def _increment_derivatives(model: Model, q0: Array, q1: Array, d: Array):
-    """(increment, its derivative in q0, in q1), in the axes of the start and in those of the end of the step."""
-    one = np.eye(model.nv)
-    end = d.copy()
-    start0, start1, end0, end1 = -one, one.copy(), -one, one.copy()
+def _increment_derivatives(model: Model, d: Array, at_end: bool) -> tuple[Array, Array, Array]:
+    """(increment, its derivative in q0, in q1), in the axes of the start or of the end of the step."""
+    moved = np.empty(model.nv)
+    by_q0, by_q1 = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
     for body in model.bodies:
-        if not isinstance(body.joint, (Spherical, Free)):
-            continue
-        vs, qs = model.v_slice(body.joint_name), model.q_slice(body.joint_name)
-        turn = slice(vs.start, vs.start + 3)
-        r = d[turn]
-        before = np.eye(3) - 0.5 * _hat(r) + 0.25 * np.outer(r, r)
-        for by_q0, by_q1 in ((start0, start1), (end0, end1)):
-            by_q0[turn, turn], by_q1[turn, turn] = -before, before.T
-        if isinstance(body.joint, Free):
-            move = slice(vs.start + 3, vs.stop)
-            D = rotation_of_quaternion(q0[qs][3:]).T @ rotation_of_quaternion(q1[qs][3:])
-            end[move] = D.T @ d[move]
-            start0[move, turn], start1[move, move] = _hat(d[move]), D
-            end1[move, turn], end0[move, move] = _hat(end[move]), -D.T
-    return (d, start0, start1), (end, end0, end1)
+        vs = model.v_slice(body.joint_name)
+        moved[vs], by_q0[vs, vs], by_q1[vs, vs] = body.joint.increment_derivatives(d[vs], at_end)
+    return moved, by_q0, by_q1
 
 
 # ------------------------------------------------------------------------------------------------------------ tools
@@ -399,18 +415,3 @@ def _hat(a: Array) -> Array:
 def _adjoint_inverse(R: Array, p: Array) -> Array:
     """Ad of the inverse of the pose (R, p), for twists (omega, v)."""
     return np.block([[R.T, np.zeros((3, 3))], [-R.T @ _hat(p), R.T]])
-
-
-def _rotation_vector(R: Array) -> Array:
-    """log of a rotation matrix by its quaternion, of the shorter turn."""
-    w = 0.5 * np.sqrt(max(1.0 + np.trace(R), 0.0))
-    if w > 0.1:
-        u = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4.0 * w)
-    else:  # close to half a turn: from the largest diagonal entry
-        k = int(np.argmax(np.diag(R)))
-        u = R[:, k] + np.eye(3)[k]
-        u *= np.sqrt(max(1.0 - w * w, 0.0)) / np.linalg.norm(u)
-        skew = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        u = -u if skew @ u < 0.0 else u
-    length = float(np.linalg.norm(u))
-    return 2.0 * np.arctan2(length, w) / length * u if length > 1e-12 else 2.0 * u

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..constraints.base import ROWS
 from ..errors import StateError
-from ..joints import Free, Planar
+from ..joints.base import AS_RAIL, NOT_DRAWN
 from ..kernels.tree import evaluate
 from ..model import Model
 from ..pose import Pose
@@ -48,13 +48,13 @@ class Skeleton:
             joint = moving.get(part.name)
             if row == 0 and part.name not in carrying and part.mass == 0.0:  # a hook in the world
                 self.anchors.append(own)
-            elif not isinstance(joint, (Free, Planar)):
+            elif joint is None or joint.drawn == AS_RAIL:
                 self.lines.append((origin[part.parent], base, LINK if part.base[0] else GROUND, part.base[0]))
             if joint is not None:
                 self.joints.append(own)
-                if part.base[0] == 0 and not isinstance(joint, Free):
+                if part.base[0] == 0 and joint.drawn != NOT_DRAWN:
                     self.anchors.append(base)
-                if not isinstance(joint, (Free, Planar)):
+                if joint.drawn == AS_RAIL:
                     self.lines.append((base, own, RAIL, row))
             if part.mass > 0.0:
                 com = self._point(row, pose @ Pose(part.com))

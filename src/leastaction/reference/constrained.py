@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from .. import dynamics
 from ..assembly.closing import Closing, reduce
+from ..checks import numbers
 from ..coordinates.network import build
-from ..joints import Free, Spherical
+from ..errors import StateError
 from ..kernels.maximal.evaluate import advance
 from ..model import Model
-from ..pose import rotation_of_quaternion
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,7 @@ class AccelerationConstraints:
 
     def acceleration(self, q: Array, v: Array) -> Array:
         """(nv,) accelerations at q (nq,) and v (nv,)."""
+        q, v = self._checked(q, v)
         J = self.closing.jacobian(q)
         speed = max(float(np.abs(v).max()), 1e-12)
         ahead, behind = (self.moved(q, s * _STEP / speed * v) for s in (1.0, -1.0))
@@ -46,9 +47,13 @@ class AccelerationConstraints:
 
     def moved(self, q: Array, d: Array) -> Array:
         """q + d, with the increment d (nv,) of a step."""
-        out = q.copy()
-        advance(self.model.tree, out, np.ascontiguousarray(d))
+        out, increment = self._checked(q, d)
+        advance(self.model.tree, out, increment)
         return out
+
+    def _checked(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Copies of q (nq,) and v or d (nv,) that kernels can read."""
+        return numbers(q, "q", StateError, (self.model.nq,)), numbers(v, "v", StateError, (self.model.nv,))
 
     def rk4(self, q: Array, v: Array, dt: float, steps: int) -> tuple[Array, Array]:
         """q and v after `steps` classical Runge-Kutta steps, each in the chart of its start."""
@@ -73,13 +78,8 @@ class AccelerationConstraints:
 
     def _chart_rate(self, d: Array, v: Array) -> Array:
         """Rate of the increment d at the joint velocities v; differs from v for ball and free joints."""
-        rate = v.copy()
+        rate = np.empty(self.model.nv)
         for body in self.model.bodies:
-            if isinstance(body.joint, (Spherical, Free)):
-                where = self.model.v_slice(body.joint_name).start
-                c, omega = d[where : where + 3], v[where : where + 3]
-                rate[where : where + 3] = omega + np.cross(c, omega) / 2 + c * (c @ omega) / 4
-                if isinstance(body.joint, Free):
-                    turn = rotation_of_quaternion(np.concatenate([[2.0], c]))
-                    rate[where + 3 : where + 6] = turn @ v[where + 3 : where + 6]
+            where = self.model.v_slice(body.joint_name)
+            rate[where] = body.joint.increment_rate(d[where], v[where])
         return rate

@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import dynamics
 from ..errors import ConvergenceError, StateError
-from ..joints import Free, Spherical
 from ..model import Coordinates, Model
-from ..pose import rotation_of_quaternion
 from ..state import State
 from .scipy_import import scipy_module
 
@@ -63,7 +61,7 @@ def solve(
 def normalise(model: Model, q: Array) -> None:
     """Scale the quaternions in q to unit length, in place."""
     for body in model.bodies:
-        if isinstance(body.joint, (Spherical, Free)):
+        if body.joint.has_quaternion:
             part = q[model.q_slice(body.joint_name)][-4:]
             part /= np.linalg.norm(part)
 
@@ -73,12 +71,5 @@ def coordinate_rates(model: Model, q: Array, v: Array) -> Array:
     rates = np.empty(model.nq)
     for body in model.bodies:
         at_q, at_v = model.q_slice(body.joint_name), model.v_slice(body.joint_name)
-        part, velocity = q[at_q], v[at_v]
-        if isinstance(body.joint, (Spherical, Free)):
-            w, u, omega = part[-4], part[-3:], velocity[:3]
-            turn = 0.5 * np.concatenate([[-u @ omega], w * omega + np.cross(u, omega)])
-            drift = rotation_of_quaternion(part[-4:]) @ velocity[3:] if isinstance(body.joint, Free) else np.empty(0)
-            rates[at_q] = np.concatenate([drift, turn])
-        else:
-            rates[at_q] = velocity
+        rates[at_q] = body.joint.coordinate_rates(q[at_q], v[at_v])
     return rates

@@ -10,11 +10,11 @@ and their bounds from masses and lengths (tensors.py).
 from .constants import Bounds, Constants, certified_constants, paper_step, regular_step, residual_bound, sampled_constants
 from .equation import StepEquation
 from .kantorovich import Certificate, certified_step, certify, empirical_limit
-from .report import Report, certified, report, stable_step, tried_limit
+from .report import Report, bound_in_words, certified, certified_dt, report, stable_step, tried_limit
 from .tensors import MassTensors
 
 __all__ = [
-    "Bounds", "Certificate", "Constants", "MassTensors", "Report", "StepEquation", "certified", "certified_constants", "certified_step",
-    "certify", "empirical_limit", "paper_step", "regular_step", "report", "residual_bound", "sampled_constants", "stable_step",
-    "tried_limit",
+    "Bounds", "Certificate", "Constants", "MassTensors", "Report", "StepEquation", "bound_in_words", "certified", "certified_constants",
+    "certified_dt", "certified_step", "certify", "empirical_limit", "paper_step", "regular_step", "report", "residual_bound",
+    "sampled_constants", "stable_step", "tried_limit",
 ]  # fmt: skip

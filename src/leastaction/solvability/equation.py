@@ -22,9 +22,10 @@ class StepEquation:
     """e(v) of the step that starts at `state`; Newton's method starts from `guess`, by default the velocity of the state."""
 
     def __init__(self, model: Model, state: State, tau: Coordinates = None, guess: Coordinates = None):
-        if len(model.tree.custom):
+        if len(model.tree.custom) or len(model.tree.law_on):
             raise StateError(
-                "the model has a CustomForce, whose derivatives are not known: no bound can be certified; use the sampled estimates"
+                "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "
+                "use the sampled estimates"
             )
         self.model, self.state = model, state
         self.tensors = MassTensors(model)

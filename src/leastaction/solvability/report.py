@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from ..checks import time_step
 from ..dynamics import mass_matrix
-from ..errors import StateError
-from ..integrators import Integrator, Variational
-from ..joints import Free
+from ..errors import LeastActionError, StateError
+from ..integrators import Integrator, Trapezoid, Variational
+from ..kernels.maximal.evaluate import advance
 from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model
-from ..pose import rotation_of_quaternion
 from ..state import State
 from .constants import Constants, paper_step, regular_step
 from .equation import StepEquation
@@ -121,13 +120,33 @@ def certified(model: Model, state: State, tau: Coordinates = None) -> float:
     return certified_step(StepEquation(model, state, tau)).h
 
 
+def certified_dt(model: Model, state: State, integrator: Integrator) -> float:
+    """The longest certified step from `state`, but no longer than half the linear stability limit."""
+    if not isinstance(integrator, Trapezoid):
+        raise StateError(f'dt="certified" is known for Trapezoid() only, not for {integrator!r}; leave the integrator out or give dt in s')
+    dt = min(certified(model, state), 0.5 * stable_step(model, state.q))
+    if not np.isfinite(dt):
+        raise StateError('dt="certified": nothing limits the step of this model in this state; give dt in seconds')
+    return float(dt)
+
+
+def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
+    """A sentence about how long a step from `state` may be."""
+    try:
+        h = certified(model, state, tau)
+    except (LeastActionError, np.linalg.LinAlgError):
+        h = tried_limit(model, state, Variational(), tau)
+        return f"from this state Variational solved steps up to {h:.3g} s when they were tried; see leastaction.solvability.report"
+    return f"the bound certified for Trapezoid in this state is {h:.3g} s; see leastaction.solvability.report"
+
+
 def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordinates = None, factor: float = 1.2) -> float:
     """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none."""
     forces = model.velocities(tau, "tau")[None]
-    q, recorded, used = np.empty((1, model.nq)), np.empty((1, model.nv)), np.zeros(1, dtype=np.int64)
     h = 1e-4
     while h < LONGEST_TRIED:
-        if integrator.start(model, state, h).advance(1, forces, 1, q, recorded, used).failure:
+        stepper = integrator.start(model, state, h)
+        if stepper.advance(1, forces, stepper.make_record(1, 1)).failure:
             return h
         h *= factor
     return np.inf
@@ -151,17 +170,7 @@ def stable_step(model: Model, q: NDArray[np.float64]) -> float:
 def _moved(model: Model, q: NDArray[np.float64], by: float, j: int) -> NDArray[np.float64]:
     """q with degree of freedom j moved by a small amount."""
     q = q.copy()
-    body = next(b for b in model.bodies if model.v_slice(b.joint_name).start <= j < model.v_slice(b.joint_name).stop)
-    part, k = q[model.q_slice(body.joint_name)], j - model.v_slice(body.joint_name).start
-    if body.joint.nq == body.joint.nv:
-        part[k] += by
-    elif isinstance(body.joint, Free) and k >= 3:
-        part[:3] += by * rotation_of_quaternion(part[3:])[:, k - 3]
-    else:
-        turn = 0.5 * by * np.eye(3)[k]
-        w, u = part[-4], part[-3:].copy()
-        part[-4], part[-3:] = w - u @ turn, u + w * turn + np.cross(u, turn)
-        part[-4:] /= np.linalg.norm(part[-4:])
+    advance(model.tree, q, by * np.eye(model.nv)[j])
     return q
 
 

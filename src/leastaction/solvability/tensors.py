@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import StateError
-from ..joints import Cylindrical, Helical, Planar, Prismatic, Revolute, Universal
 from ..joints.base import Joint
 from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
 from ..model import Model
@@ -29,13 +28,9 @@ Array = NDArray[np.float64]
 
 def screws(joint: Joint) -> Array:
     """(nv, 6) twists (angular, linear) of the screws the joint is a product of, canonical frame; parent first."""
-    e = np.eye(6)
-    if isinstance(joint, (Revolute, Prismatic, Helical, Cylindrical)):
-        return joint.columns_at_zero()
-    if isinstance(joint, Universal):
-        return e[[0, 1]]
-    if isinstance(joint, Planar):
-        return e[[3, 4, 2]]
+    motions = joint.primitives()
+    if motions is not None:
+        return np.array([motion.screw() for motion in motions]).reshape(-1, 6)
     raise StateError(
         f"joint {joint!r} has no certified bounds: they need a product of screws in plain coordinates (all joints but Spherical, Free and "
         "symbolic ones); use the sampled estimates"

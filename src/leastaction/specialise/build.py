@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from types import ModuleType
 
 from ..compiling.modules import generated_module
-from ..kernels.stepping import composition, variational
-from ..kernels.tree import articulated, drnea, evaluate, step
+from ..kernels.tree import articulated, drnea
 from ..kernels.tree import newton_matrix as tree_newton
 from ..kernels.tree.layout import Tree, Work
 from ..lie.retractions import NAMES as RETRACTIONS
@@ -34,15 +32,11 @@ from leastaction.compiling.straight import straight
 from leastaction.lie.trig import half_sincos, sincos
 '''
 
-# kernels that call the units, copied into the generated module
-_SOLVING = [step.full_residual, variational.choose_factorisation, variational.newton, variational.solve_step]
-_MOVING = [step.begin, step.arrive_with_kick]
-
-
 class Specialised:
     """Entry points made for one mechanism; each is generated and compiled when it is first used.
 
-    They are None where the mechanism has so many different bodies that one program for all is better.
+    They are None where the mechanism has so many different bodies that one program for all is better, and where functions of the user act
+    on bodies, which ask for more than traced kernels keep in memory.
     """
 
     def __init__(self, tree: Tree, work: Work):
@@ -66,20 +60,17 @@ class Specialised:
         return getattr(self.composed_module(retraction), "run", None)
 
     def forward_module(self) -> ModuleType | None:
-        callers = [evaluate.place, evaluate.acceleration, evaluate.forward]
-        return self._module("forward", "Forward dynamics", forward_units(), callers)
+        return self._module("forward", "Forward dynamics", forward_units(), _FORWARD)
 
     def step_module(self, retraction: str) -> ModuleType | None:
-        callers = [*_SOLVING, *_MOVING, step.arrive, variational.run]
-        return self._module(f"step_{retraction}", f"Variational step ({retraction})", step_units(RETRACTIONS[retraction]), callers)
+        return self._module(f"step_{retraction}", f"Variational step ({retraction})", step_units(RETRACTIONS[retraction]), _STEP)
 
     def composed_module(self, retraction: str) -> ModuleType | None:
-        callers = [*_SOLVING, *_MOVING, composition.back_to_start, composition.run]
-        return self._module(f"composed_{retraction}", f"Composed step ({retraction})", step_units(RETRACTIONS[retraction]), callers)
+        return self._module(f"composed_{retraction}", f"Composed step ({retraction})", step_units(RETRACTIONS[retraction]), _COMPOSED)
 
-    def _module(self, title: str, what: str, units: list[Unit], callers: list) -> ModuleType | None:
+    def _module(self, title: str, what: str, units: list[Unit], run: str) -> ModuleType | None:
         if title not in self._modules:
-            source = program_source(what, units, callers, self._tree, self._work)
+            source = "" if len(self._tree.law_on) else program_source(what, units, run, self._tree, self._work)
             self._modules[title] = generated_module(title, source, lambda: source) if source else None
         return self._modules[title]
 
@@ -127,7 +118,21 @@ def step_units(retraction: int) -> list[Unit]:
     ]  # fmt: skip
 
 
-_STEP_GLUE = '''
+# how the entry points are made of the units
+_FORWARD = '''
+from leastaction.kernels.tree.evaluate import acceleration_by
+
+
+@entry
+def forward(m, w, t, q, v, tau, scratch, out):
+    acceleration_by(set_node, forward_dynamics, m, w, t, q, v, tau, scratch, out)
+'''
+
+_SWEEPS = '''
+from leastaction.kernels.stepping.loop import make_steps
+from leastaction.kernels.tree.step import Sweeps
+
+
 @kernel
 def set_node(m, w, h, kick, arriving, out):
     if arriving:
@@ -147,11 +152,34 @@ def assemble(m, w, h, retraction, exact):
 @inlined
 def factorise(m, w):
     """Done by `assemble`: what is known about the stiffness of a body is of use there."""
+
+
+SWEEPS = Sweeps(set_node, residual, assemble, factorise, solve)
+'''
+
+_STEP = _SWEEPS + '''
+from leastaction.kernels.stepping.variational import METHOD, Step
+
+
+@entry
+def run(a, record, tau, steps, end):
+    s = Step(SWEEPS, a.m, a.w, a.mid, a.con, a.memory, a.options)
+    return make_steps(METHOD, s, a.memory, record, tau, steps, end)
+'''
+
+_COMPOSED = _SWEEPS + '''
+from leastaction.kernels.stepping.composition import METHOD, Composed
+
+
+@entry
+def run(a, record, tau, steps, end):
+    s = Composed(SWEEPS, a.m, a.w, a.mid, a.stages, a.options)
+    return make_steps(METHOD, s, a.stages.memory[0], record, tau, steps, end)
 '''
 
 
-def program_source(what: str, units: list[Unit], callers: list, tree: Tree, work: Work) -> str:
-    """Source of the module with the units of a program and copies of the kernels that call them; "" if not worth it."""
+def program_source(what: str, units: list[Unit], run: str, tree: Tree, work: Work) -> str:
+    """Source of the module with the units of a program and the entry point made of them; "" if not worth it."""
     for coarse in (False, True):
         planned = plan(units, tree, work, coarse)
         if operations(planned) <= MOST_OPERATIONS:
@@ -159,23 +187,4 @@ def program_source(what: str, units: list[Unit], callers: list, tree: Tree, work
     else:
         return ""
     bodies = Bodies(tree.link)
-    parts = [unit_source(p, bodies) for p in planned]
-    names = {u.name for u in units}
-    if "linearise_exactly" in names:
-        parts.append(_STEP_GLUE.strip("\n"))
-        names |= {"set_node", "assemble", "factorise"}
-    imports, copies = _copied(callers, names)
-    return _HEADER.format(what=what) + "\n".join(imports) + "\n\n\n" + "\n\n\n".join([*parts, *copies]) + "\n"
-
-
-def _copied(callers: list, replaced: set[str]) -> tuple[list[str], list[str]]:
-    """Sources of the callers, and imports of what they use besides each other and the replaced kernels."""
-    functions = [getattr(c, "py_func", c) for c in callers]
-    here = replaced | {f.__name__ for f in functions}
-    imports: dict[str, str] = {}
-    for f in functions:
-        for name in f.__code__.co_names:
-            if name in f.__globals__ and name not in here:
-                imports[name] = f.__module__
-    lines = [f"from {module} import {name}" for name, module in sorted(imports.items(), key=lambda x: (x[1], x[0]))]
-    return lines, [inspect.getsource(f).rstrip() for f in functions]
+    return _HEADER.format(what=what) + "\n\n" + "\n\n\n".join(unit_source(p, bodies) for p in planned) + "\n\n" + run

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..joints.dispatch import FREE
+from ..joints.dispatch import COUNT
 from ..kernels.tree.layout import KIND, NV, PARENT, QI, VI
 from .terms import Graph, Number, Term
 
@@ -19,7 +19,6 @@ Cell = tuple[str, int, int]
 Place = tuple[str, str, int, int]
 
 UNKNOWN = None  # the fact about a cell whose content changes
-BUILT_IN = FREE  # kinds up to this one are numbers of joint types; others are addresses, different in every process
 
 
 def cell_of(place: Place, bases: dict[str, int]) -> Cell:
@@ -89,7 +88,7 @@ class Bodies:
 
     def joint(self, i: int) -> tuple:
         kind = int(self.link[i, KIND])
-        return (kind if kind <= BUILT_IN else "other", int(self.link[i, NV]), int(self.link[i, PARENT]) == 0)
+        return (kind if kind < COUNT else "other", int(self.link[i, NV]), int(self.link[i, PARENT]) == 0)
 
 
 class Constants:

@@ -17,7 +17,7 @@ from ..joints import dispatch
 from ..kernels.tree import loads
 from ..kernels.tree.layout import KIND, NV, PARENT, QI, VI, F, P, R
 from ..lie import retraction_exp, trig
-from .memory import BUILT_IN, UNKNOWN, Bodies, Cell, Constants, Facts, Place, Recorder, Row, Trace, cell_of
+from .memory import UNKNOWN, Bodies, Cell, Constants, Facts, Place, Recorder, Row, Trace, cell_of
 from .terms import Graph, Number, Term, TraceError
 
 # of joints/dispatch.py, with the sizes of the tuples they return (0: a number)
@@ -198,7 +198,7 @@ class Tracer:
         python = _python(function)
 
         def call(kind, param, i, q, k, x, v, *rest):
-            if kind <= BUILT_IN:
+            if kind < dispatch.COUNT:
                 return self._clone(python)(kind, param, i, q, k, x, v, *rest)
             fraction = [f"{rest[0]!r}"] if rest else []
             arrays = [r.name for r in rest[1:]]

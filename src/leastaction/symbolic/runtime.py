@@ -2,8 +2,7 @@
 
 import math
 
-from numba import cfunc, config, types
-
+from ..compiling.address import compile_answer as compiled_joint
 from ..compiling.decorators import inlined
 from ..lie.trig import half_sincos, sincos
 
@@ -11,28 +10,6 @@ __all__ = ["compiled_joint", "half_sincos", "quaternion_of_difference", "sign", 
 
 # what a kernel can ask of a generated joint
 POSE, PLACE, DISPLACEMENT, BIAS, COORDINATES = range(5)
-
-_POINTER = types.CPointer(types.float64)
-# what, parameters, coordinates, increments or rates, fraction of the step, results, columns
-SIGNATURE = types.void(types.int64, _POINTER, _POINTER, _POINTER, types.float64, _POINTER, _POINTER)
-
-
-def compiled_joint(function):
-    """Machine code of a generated joint; the kernels call it by its address."""
-    if config.DISABLE_JIT:
-        return PlainJoint(function)
-    return cfunc(SIGNATURE, cache=True, fastmath={"contract", "nsz"}, error_model="numpy")(function)
-
-
-class PlainJoint:
-    """A joint while compilation is switched off (NUMBA_DISABLE_JIT): its address is its number in a list."""
-
-    functions: list = []
-    first = 1 << 20  # no kind of a built-in joint
-
-    def __init__(self, function):
-        self.address = self.first + len(self.functions)
-        self.functions.append(function)
 
 
 @inlined

@@ -12,7 +12,7 @@ the step before.  Components are left-trivialised for ball and free joints: dq =
     trapezoid   Ld = sum of x'Gx / 2h  -  h/2 (P(q0) + P(q1)),   wrenches h/2 at each end
     midpoint    Ld = sum of x'Gx / 2h  -  h P(q_mid),            wrenches h at the midpoint
 with x = tau^-1(T0^-1 T1) per body.  Dampers act with -c d/2, joint forces with h/2 tau, user forces with h/2 f(d/h) at
-both ends, d the increment of the joint.
+both ends, d the increment of the joint; laws on bodies with h/2 W at both ends, each with the mean twist x/h in its axes.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..forces import CustomForce, Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
-from ..joints import Free, Spherical
+from ..forces import Force
 from ..mechanism import Body, Mechanism
 from . import matrices as mat
+from .force_reference import STEP as _STEP
+from .force_reference import ForceReference
 from .kinematics import Kinematics
 from .matrices import Array
 
 QUADRATURES = ("trapezoid", "midpoint")
-
-_STEP = 1e-40  # of the complex-step derivatives: no subtraction, so it may be as small as we like
 
 
 def spatial_inertia(body: Body) -> Array:
@@ -66,97 +65,70 @@ def mass_matrix(kin: Kinematics, q: Array) -> Array:
 
 
 def potential(kin: Kinematics, q: Array) -> Array:
-    """Gravity of all bodies, fixed ones too, joint springs, springs between points and user potentials, J."""
+    """Gravity of all bodies, fixed ones too, and every force that has an energy, J."""
+    forces = ForceReference(kin)
+    return _acting_potential(kin, q, forces) + forces.law_energy(q)
+
+
+def _acting_potential(kin: Kinematics, q: Array, forces: ForceReference) -> Array:
+    """The same without laws on bodies, which act by their wrenches."""
     known: dict[str, Array] = {}
     total: Array = np.zeros(())
     for body in kin.mechanism.bodies.values():
         pose = kin.place(body.name, q, known)
         com = mat.times(pose[..., :3, :3], body.com) + pose[..., :3, 3]
         total = total - body.mass * mat.dot(com, kin.mechanism.gravity)
-    for force in kin.mechanism.forces:
-        if isinstance(force, Spring):
-            total = total + spring_energy(kin, force, q)
-        elif isinstance(force, (LinearSpring, NonlinearSpring, UserPotential)):
-            total = total + user_energy(kin, force, q, known)
-    return total
+    return total + forces.energy(q, known)
 
 
-def user_energy(kin: Kinematics, force: LinearSpring | NonlinearSpring | UserPotential, q: Array, known: dict[str, Array]) -> Array:
-    """Springs between points and energies written by the user."""
-    if isinstance(force, UserPotential):
-        coordinates = [q[..., k] for joint in force.joints for k in range(*kin.by_joint[joint][1].indices(kin.nq))]
-        return force.expression(len(coordinates)).evaluate(coordinates)
-    if isinstance(force, LinearSpring):
-        return force.stiffness / 2 * (_distance(kin, force.a, force.b, q, known) - force.length) ** 2
-    if force.between is not None:
-        return force.expression().evaluate([_distance(kin, *force.between, q, known)])
-    return force.expression().evaluate([q[..., kin.by_joint[str(force.joint)][1].start]])
+def user_energy(kin: Kinematics, force: Force, q: Array, known: dict[str, Array]) -> Array:
+    """Potential energy of one force."""
+    return ForceReference(kin, [force]).energy(q, known)
 
 
-def _distance(kin: Kinematics, a: str, b: str, q: Array, known: dict[str, Array]) -> Array:
-    vector = kin.place(a, q, known)[..., :3, 3] - kin.place(b, q, known)[..., :3, 3]
-    return np.sqrt(mat.dot(vector, vector))
-
-
-def spring_energy(kin: Kinematics, spring: Spring, q: Array) -> Array:
-    """k/2 stretch^2 per coordinate; k/2 angle^2 from the rest quaternion and k/2 distance^2 for ball and free joints."""
-    body, qs, _ = kin.by_joint[spring.joint]
-    q, rest = q[..., qs], np.atleast_1d(body.joint.neutral() if spring.rest is None else np.asarray(spring.rest, dtype=float))
-    stiffness = np.atleast_1d(np.asarray(spring.stiffness, dtype=float))
-    if not isinstance(body.joint, (Spherical, Free)):
-        return (stiffness / 2 * (q - rest) ** 2).sum(-1)
-    rest_turn = rest[-4:] / np.linalg.norm(rest[-4:])
-    turn = mat.quaternion_product(mat.quaternion_inverse(rest_turn), q[..., -4:])
-    energy = stiffness[0] / 2 * mat.quaternion_angle_squared(turn)
-    if isinstance(body.joint, Free):
-        stretch = q[..., :3] - rest[:3]
-        energy = energy + stiffness[1] / 2 * mat.dot(stretch, stretch)
-    return energy
+def spring_energy(kin: Kinematics, spring: Force, q: Array) -> Array:
+    return user_energy(kin, spring, q, {})
 
 
 def discrete_lagrangian(
-    kin: Kinematics, q0: Array, q1: Array, h: float, retraction: str = "exp", quadrature: str = "trapezoid"
+    kin: Kinematics,
+    q0: Array,
+    q1: Array,
+    h: float,
+    retraction: str = "exp",
+    quadrature: str = "trapezoid",
+    forces: ForceReference | None = None,
 ) -> Array:
     """Ld of one step, J s; q0 and q1 (..., nq) of any number type."""
-    kinetic = kinetic_action(kin, q0, q1, h, retraction)
+    kinetic, forces = kinetic_action(kin, q0, q1, h, retraction), forces or ForceReference(kin)
     if quadrature == "trapezoid":
-        return kinetic - h / 2 * (potential(kin, q0) + potential(kin, q1))
+        return kinetic - h / 2 * (_acting_potential(kin, q0, forces) + _acting_potential(kin, q1, forces))
     if quadrature == "midpoint":
-        return kinetic - h * potential(kin, kin.middle(q0, q1))
+        return kinetic - h * _acting_potential(kin, kin.middle(q0, q1), forces)
     raise ValueError(f"quadrature = {quadrature!r}; it is one of {', '.join(map(repr, QUADRATURES))}")
 
 
 def wrench_work(kin: Kinematics, q: Array) -> Array:
-    """Virtual work of all wrenches per unit of the imaginary variation carried by q (..., nq), complex."""
-    known: dict[str, Array] = {}
-    total = np.zeros(q.shape[:-1])
-    for force in kin.mechanism.forces:
-        if not isinstance(force, Wrench):
-            continue
-        pose = kin.place(force.body, q, known)
-        rotation, motion = pose[..., :3, :3].real, pose.imag / _STEP
-        point_motion = mat.times(motion[..., :3, :3], force.point) + motion[..., :3, 3]
-        turn_motion = mat.vee(motion[..., :3, :3] @ np.swapaxes(rotation, -1, -2))
-        f, moment = force.force, force.moment
-        if force.frame == "body":
-            f, moment = mat.times(rotation, f), mat.times(rotation, moment)
-        total = total + mat.dot(point_motion, f) + mat.dot(turn_motion, moment)
-    return total
+    """Virtual work of all constant wrenches per unit of the imaginary variation carried by q (..., nq), complex."""
+    return ForceReference(kin).constant_work(q)
 
 
-def joint_impulses(kin: Kinematics, q0: Array, q1: Array, h: float, tau: Array, at_end: bool, t: float) -> Array:
+def joint_impulses(forces: ForceReference, q0: Array, q1: Array, h: float, tau: Array, at_end: bool, t: float) -> Array:
     """Impulse of dampers, joint forces and user forces at one end of the step, (nv,)."""
-    d = -kin.increment(q1, q0) if at_end else kin.increment(q0, q1)  # in the axes of that end
-    impulse = h / 2 * tau
-    for force in kin.mechanism.forces:
-        if isinstance(force, Damper):
-            _, _, vs = kin.by_joint[force.joint]
-            impulse[vs] -= np.asarray(force.damping, dtype=float) * d[vs] / 2
-        elif isinstance(force, CustomForce):
-            value = np.zeros(kin.nv)
-            force.function(t + h if at_end else t, q1 if at_end else q0, d / h, value)
-            impulse += h / 2 * value
-    return impulse
+    d = -forces.kin.increment(q1, q0) if at_end else forces.kin.increment(q0, q1)  # in the axes of that end
+    return h / 2 * (tau + forces.joint_forces(t + h if at_end else t, q1 if at_end else q0, d / h))
+
+
+def law_impulses(forces: ForceReference, q0: Array, q1: Array, varied: Array, h: float, retraction: str, at_end: bool, t: float) -> Array:
+    """Impulse of the laws on bodies at one end of the step, (nv,); `varied` (nv, nq) is that end with imaginary variations."""
+
+    def twist(place: str, point: Array) -> Array:
+        start, end = (forces.kin.place(place, q) @ mat.rigid(np.eye(3), point) for q in (q0, q1))
+        if at_end:  # the way back, seen from there
+            return -mat.INVERSE_RETRACTIONS[retraction](mat.rigid_inverse(end) @ start) / h
+        return mat.INVERSE_RETRACTIONS[retraction](mat.rigid_inverse(start) @ end) / h
+
+    return h / 2 * forces.law_work(t + h if at_end else t, varied, twist)
 
 
 def leaving_momentum(
@@ -188,9 +160,8 @@ def _variation(mechanism, q0, q1, h, tau, retraction, quadrature, t, at_end):
         b = kin.varied(b, directions)
     else:
         a = kin.varied(a, directions)
-    work = discrete_lagrangian(kin, a, b, h, retraction, quadrature).imag / _STEP
-    if quadrature == "midpoint":
-        work = work + h * wrench_work(kin, kin.middle(a, b))
-    else:
-        work = work + h / 2 * wrench_work(kin, b if at_end else a)
-    return work, joint_impulses(kin, q0, q1, h, tau, at_end, t)
+    forces, varied = ForceReference(kin), b if at_end else a
+    work = discrete_lagrangian(kin, a, b, h, retraction, quadrature, forces).imag / _STEP
+    pushed = h * forces.constant_work(kin.middle(a, b)) if quadrature == "midpoint" else h / 2 * forces.constant_work(varied)
+    impulse = joint_impulses(forces, q0, q1, h, tau, at_end, t) + law_impulses(forces, q0, q1, varied, h, retraction, at_end, t)
+    return work + pushed, impulse

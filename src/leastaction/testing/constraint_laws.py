@@ -169,7 +169,7 @@ class _Case:
                 found = ties.evaluate(self.model, ties.make_ties(self.model), self.kin.advanced(q, s * v), t + s)
                 return found.J0 @ v + found.rate
 
-            wanted = np.array([slope(lambda s, u=u, value=value: value(s * u), 1e-2) for u in np.eye(nv)]).T
+            wanted = np.array([slope(_along(value, u), 1e-2) for u in np.eye(nv)]).T
             off, size = float(np.abs(J - wanted).max()), max(1.0, float(np.abs(wanted).max()))
             assert off < 1e-8 * size, f"{self.name}: its Jacobian differs from the derivative of its values by {off:.3g}"
             rates = Curvature(self.model, ties.make_ties(self.model), q, t).second_rates(v)
@@ -260,3 +260,7 @@ class _Case:
         single = simulate(self.model, self.start, dt=_DT, steps=20, integrator=integrator)
         off = float(np.abs(self.kin.increment(single.q, run.q)).max())
         assert off < 1e-8, f"{self.name}: given twice, it moves the mechanism by {off:.3g} away from where it is given once"
+
+
+def _along(function: Callable[[Array], Array], direction: Array) -> Callable[[float], Array]:
+    return lambda s: function(s * direction)

@@ -199,7 +199,7 @@ def _law_action(pair: _Pair, rng: np.random.Generator) -> None:
     tau = rng.normal(size=pair.model.nv)
     for retraction in INVERSE_RETRACTIONS:
         for quadrature in QUADRATURES:
-            how = {"retraction": retraction, "quadrature": quadrature, "t": t}
+            how: dict[str, Any] = {"retraction": retraction, "quadrature": quadrature, "t": t}
             found = discrete.momenta(pair.model, q0, q1, h, tau, **how)
             wanted = [law(pair.kin, q0, q1, h, tau, **how) for law in (leaving_momentum, arriving_momentum)]
             for end, a, b in zip(("start", "end"), found, wanted, strict=True):

@@ -18,8 +18,7 @@ from ..model import Model
 from ..pose import Pose
 from ..simulate import Simulator, simulate
 from ..state import State
-from .kinematics import ON_A_GROUP, Kinematics
-from .matrices import quaternion_matrix, small_rotation
+from .kinematics import Kinematics
 
 Array = NDArray[np.float64]
 
@@ -172,22 +171,8 @@ def symplectic_form(kin: Kinematics, p: Array) -> Array:
     form = np.zeros((2 * nv, 2 * nv))
     form[:nv, nv:], form[nv:, :nv] = np.eye(nv), -np.eye(nv)
     for body, _, vs in kin.moving:
-        if isinstance(body.joint, ON_A_GROUP):
-            form[vs, vs] = _bracket_form(p[vs])
+        form[vs, vs] = body.joint.bracket_form(p[vs]).T
     return form
-
-
-def _bracket_form(p: Array) -> Array:
-    """p.[e_i, e_j] of so(3) (3 numbers) or se(3) (6 numbers, (omega, v))."""
-    n = len(p)
-    out = np.empty((n, n))
-    for i, a in enumerate(np.eye(n)):
-        for j, b in enumerate(np.eye(n)):
-            bracket = np.cross(a[:3], b[:3])
-            if n == 6:
-                bracket = np.concatenate([bracket, np.cross(a[:3], b[3:]) - np.cross(b[:3], a[3:])])
-            out[i, j] = p @ bracket
-    return out
 
 
 def continuous_solution(model: Model, kin: Kinematics, start: State, duration: float, steps: int = 600) -> Callable[[float], Array]:
@@ -219,14 +204,5 @@ def continuous_solution(model: Model, kin: Kinematics, start: State, duration: f
 
 
 def _chart_rate(kin: Kinematics, d: Array, v: Array) -> Array:
-    """Rate of the increment d for the body velocity v: (1 + d^/2 + d d'/4) omega on rotations, R(d) v on translations."""
-    rate = v.copy()
-    for body, _, vs in kin.moving:
-        if isinstance(body.joint, ON_A_GROUP):
-            r, omega = d[vs][:3], v[vs][:3]
-            turn = omega + np.cross(r, omega) / 2 + r * (r @ omega) / 4
-            if isinstance(body.joint, Free):
-                rate[vs] = np.concatenate([turn, quaternion_matrix(small_rotation(r)) @ v[vs][3:]])
-            else:
-                rate[vs] = turn
-    return rate
+    """Rate of the increment d for the joint velocities v."""
+    return np.concatenate([body.joint.increment_rate(d[vs], v[vs]) for body, _, vs in kin.moving])

@@ -1,4 +1,4 @@
-"""Rotations, rigid displacements and unit quaternions straight from their definitions: 4x4 matrices and power series.
+"""Rigid displacements and retractions straight from their definitions: 4x4 matrices and power series, beside joints/reference.py.
 
 Slow and plain on purpose: nothing here shares a formula with `leastaction.lie`.  Every function takes arrays with any
 leading shape and any number type: float, complex (for complex-step derivatives: only analytic operations, no abs or
@@ -7,78 +7,38 @@ conj of the numbers themselves) and object arrays of mpmath numbers.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]  #: float, complex or mpmath numbers
+from ..joints.reference import (
+    Array,
+    cayley_rotation,
+    cos,
+    dot,
+    elementwise,
+    hat,
+    quaternion_half,
+    quaternion_inverse,
+    quaternion_matrix,
+    quaternion_product,
+    real,
+    rigid,
+    rigid_inverse,
+    shorter,
+    sin,
+    sqrt,
+    times,
+    turn,
+    vee,
+)
+
+__all__ = [
+    "Array", "cayley_rotation", "cos", "dot", "hat", "quaternion_half", "quaternion_inverse", "quaternion_matrix", "quaternion_product",
+    "real", "rigid", "rigid_inverse", "shorter", "sin", "sqrt", "times", "turn", "vee",
+]  # fmt: skip
 
 _SERIES_TERMS = 60  # power series below: pi^60/60! = 1e-52
 
-
-def _elementwise(name: str, mpmath_name: str):
-    def apply(x: Array) -> Array:
-        x = np.asarray(x)
-        if x.dtype != object:
-            return getattr(np, name)(x)
-        import mpmath
-
-        return np.frompyfunc(getattr(mpmath, mpmath_name), 1, 1)(x)
-
-    return apply
-
-
-sin, cos, sqrt = _elementwise("sin", "sin"), _elementwise("cos", "cos"), _elementwise("sqrt", "sqrt")
-_arcsin, _arccos = _elementwise("arcsin", "asin"), _elementwise("arccos", "acos")
-
-
-def real(x: Array) -> NDArray[np.float64]:
-    """Real part as floats, to decide on which branch a number lies."""
-    x = np.asarray(x)
-    return np.real(x).astype(float)
-
-
-def dot(a: Array, b: Array) -> Array:
-    return (a * b).sum(axis=-1)
-
-
-def times(matrix: Array, vector: Array) -> Array:
-    return (matrix @ vector[..., None])[..., 0]
-
-
-def hat(a: Array) -> Array:
-    """Matrix of the cross product with a, (..., 3) -> (..., 3, 3)."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    o = 0 * x
-    return np.stack([np.stack([o, -z, y], -1), np.stack([z, o, -x], -1), np.stack([-y, x, o], -1)], -2)
-
-
-def vee(m: Array) -> Array:
-    """Vector of the antisymmetric part of m; inverse of `hat`."""
-    return np.stack([m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]], -1) / 2
-
-
-def rigid(rotation: Array, position: Array) -> Array:
-    """4x4 matrix of a rotation and a position."""
-    shape = np.broadcast_shapes(rotation.shape[:-2], position.shape[:-1])
-    result = np.zeros((*shape, 4, 4), dtype=np.result_type(rotation.dtype, position.dtype))
-    result[..., :3, :3] = rotation
-    result[..., :3, 3] = position
-    result[..., 3, 3] = 1
-    return result
-
-
-def rigid_inverse(T: Array) -> Array:
-    transposed = np.swapaxes(T[..., :3, :3], -1, -2)
-    return rigid(transposed, -times(transposed, T[..., :3, 3]))
-
-
-def turn(axis: NDArray[np.float64], angle: Array) -> Array:
-    """Rotation by `angle` about the unit vector `axis` (Rodrigues)."""
-    k = hat(np.asarray(axis, dtype=float))
-    a = np.asarray(angle)[..., None, None]
-    return np.eye(3) + sin(a) * k + (1 - cos(a)) * (k @ k)
+_arcsin, _arccos = elementwise("arcsin", "asin"), elementwise("arccos", "acos")
 
 
 def solve(a: Array, b: Array) -> Array:
@@ -164,46 +124,8 @@ def _power_series(m: Array, extra) -> Array:
     return total
 
 
-# ----------------------------------------------------------------------------- unit quaternions (w, x, y, z)
-
-
-def quaternion_product(a: Array, b: Array) -> Array:
-    w1, u1, w2, u2 = a[..., 0], a[..., 1:], b[..., 0], b[..., 1:]
-    w = w1 * w2 - dot(u1, u2)
-    u = w1[..., None] * u2 + w2[..., None] * u1 + times(hat(u1), u2)
-    return np.concatenate([w[..., None], u], -1)
-
-
-def quaternion_inverse(a: Array) -> Array:
-    return a * np.array([1.0, -1.0, -1.0, -1.0])
-
-
-def quaternion_matrix(a: Array) -> Array:
-    """Rotation matrix: v -> a v a^-1 written out."""
-    w, k = a[..., 0, None, None], hat(a[..., 1:])
-    return np.eye(3) + 2 * w * k + 2 * (k @ k)
-
-
-def shorter(a: Array) -> Array:
-    """The same rotation with w >= 0, the one below half a turn."""
-    return np.where(real(a[..., :1]) < 0, -a, a)
-
-
 def quaternion_angle_squared(a: Array) -> Array:
     """Square of the angle of a rotation, angle <= pi."""
     a = shorter(a)
     half_sine_squared = dot(a[..., 1:], a[..., 1:])
     return 4 * half_sine_squared * angle_over_sine(half_sine_squared, a[..., 0]) ** 2
-
-
-def quaternion_half(a: Array) -> Array:
-    """Half of the rotation: the square root with w > 0."""
-    a = shorter(a)
-    half = a + np.array([1.0, 0.0, 0.0, 0.0])  # the bisector of a and the identity
-    return half / sqrt(dot(half, half))[..., None]
-
-
-def small_rotation(delta: Array) -> Array:
-    """Quaternion of exp(delta) to first order, normalised; delta may be purely imaginary."""
-    a = np.concatenate([np.ones_like(delta[..., :1]), delta / 2], -1)
-    return a / sqrt(dot(a, a))[..., None]

@@ -7,8 +7,10 @@ import numpy as np
 
 from ..compiling.decorators import entry
 from ..joints import dispatch
-from ..lie import retractions, trig
+from ..kernels.maximal.symbolic import dual_columns
+from ..lie import trig
 from ..lie.algebra import load3, load6, store3, store9
+from ..lie.retractions import BODY
 
 FIRST = np.int64(0)
 
@@ -85,10 +87,85 @@ def joint_spring_curvature(kind, q, rest, d, nv, stiffness, S0, S1, E):
 
 
 @entry
+def joint_coordinates(kind, param, pose, old, out):
+    """out (nq,): coordinates of the 4x4 pose, continued from old."""
+    R = (pose[0, 0], pose[0, 1], pose[0, 2], pose[1, 0], pose[1, 1], pose[1, 2], pose[2, 0], pose[2, 1], pose[2, 2])
+    dispatch.coordinates_of(kind, param, FIRST, R, (pose[0, 3], pose[1, 3], pose[2, 3]), old, FIRST, out)
+
+
+@entry
+def joint_increment(kind, q0, q1, nv, at_end, out):
+    """out (nv,): the increment from q0 to q1, in the axes of q0 or of q1."""
+    dispatch.increment(kind, q0, q1, FIRST, FIRST, nv, at_end, out)
+
+
+@entry
+def joint_end_increment(kind, d, nv, out):
+    """out (nv,): the increment d in the axes of the step's end."""
+    dispatch.end_increment(kind, d, FIRST, nv, out)
+
+
+@entry
+def joint_dual_columns(kind, S, nv, scratch, dual, out):
+    """out (nv, 6): dual columns for the columns S; scratch (6, 6) and dual (nv, 6) are overwritten."""
+    if dispatch.needs_duals(kind):
+        dual_columns(S, FIRST, nv, scratch, dual)
+    for j in range(nv):
+        a, l = dispatch.dual_column(kind, S, dual, j)
+        store3(out, j, 0, a)
+        store3(out, j, 3, l)
+
+
+@entry
+def joint_increment_slopes(kind, d, nv, dual, out):
+    """out (nv, 6): derivative of the increment in the pose of the step's end, where the dual columns are dual (nv, 6)."""
+    for j in range(nv):
+        a, l = dispatch.increment_slope(kind, d, FIRST, j, load3(dual, j, 0), load3(dual, j, 3))
+        store3(out, j, 0, a)
+        store3(out, j, 3, l)
+
+
+@entry
+def joint_carry(kind, d, nv, r, target):
+    """target -= r, seen from the end of the step."""
+    dispatch.carry(kind, d, FIRST, nv, r, target)
+
+
+@entry
+def joint_normalise(kind, q):
+    """q back on its manifold."""
+    dispatch.normalise(kind, q, FIRST)
+
+
+@entry
+def joint_retract(kind, retraction, x, nv, d):
+    """d (nv,): the increment tau(x)."""
+    dispatch.retract(kind, retraction, x, FIRST, nv, d)
+
+
+@entry
+def joint_retraction_cotangent(kind, retraction, x, nv, sign, p):
+    """p (nv,) <- (dtau^-1 at sign x)' p."""
+    dispatch.retraction_cotangent(kind, retraction, x, FIRST, nv, sign, p)
+
+
+@entry
+def joint_rotate_and_slide(kind, x, nv, d):
+    """d (nv,): the increment that turns by the rotation vector in x and slides by the rest of x."""
+    dispatch.rotate_and_slide(kind, x, FIRST, nv, d)
+
+
+@entry
+def joint_canonical_rate(kind, x, nv, velocity, out):
+    """out (nv,): dexp^-1_{-x} velocity, to second order in x."""
+    dispatch.canonical_rate(kind, x, FIRST, nv, velocity, out)
+
+
+@entry
 def retraction_coordinates(retraction, displacement, out):
     """Rows of displacement (T, 7), quaternion and translation, to rows of out (T, 6)."""
     for i in range(displacement.shape[0]):
-        phi, rho = retractions.coordinates(retraction, displacement[i, 0], load3(displacement, i, 1), load3(displacement, i, 4))
+        phi, rho = BODY.coordinates(retraction, displacement[i, 0], load3(displacement, i, 1), load3(displacement, i, 4))
         store3(out, i, 0, phi)
         store3(out, i, 3, rho)
 
@@ -97,7 +174,7 @@ def retraction_coordinates(retraction, displacement, out):
 def retraction_displacement(retraction, x, out):
     """Rows of x (T, 6) to rows of out (T, 7): quaternion and translation."""
     for i in range(x.shape[0]):
-        w, u, t = retractions.displacement(retraction, load3(x, i, 0), load3(x, i, 3))
+        w, u, t = BODY.displacement(retraction, load3(x, i, 0), load3(x, i, 3))
         out[i, 0] = w
         store3(out, i, 1, u)
         store3(out, i, 4, t)
@@ -107,7 +184,7 @@ def retraction_displacement(retraction, x, out):
 def retraction_cotangent(retraction, x, momentum, out):
     """Rows of (dtau^-1_x)' momentum, all (T, 6)."""
     for i in range(x.shape[0]):
-        a, l = retractions.cotangent(retraction, load3(x, i, 0), load3(x, i, 3), load3(momentum, i, 0), load3(momentum, i, 3))
+        a, l = BODY.cotangent(retraction, load3(x, i, 0), load3(x, i, 3), load3(momentum, i, 0), load3(momentum, i, 3))
         store3(out, i, 0, a)
         store3(out, i, 3, l)
 
@@ -116,7 +193,7 @@ def retraction_cotangent(retraction, x, momentum, out):
 def retraction_stiffness(retraction, x, body, out):
     """Rows of x (T, 6), body (T, 10): mass, moment, inertia; out (T, 36): blocks aa, al, la, ll of h K."""
     for i in range(x.shape[0]):
-        blocks = retractions.stiffness(retraction, load3(x, i, 0), load3(x, i, 3), body[i, 0], load3(body, i, 1), load6(body, i, 4))
+        blocks = BODY.stiffness(retraction, load3(x, i, 0), load3(x, i, 3), body[i, 0], load3(body, i, 1), load6(body, i, 4))
         store9(out, i, 0, blocks[0])
         store9(out, i, 9, blocks[1])
         store9(out, i, 18, blocks[2])

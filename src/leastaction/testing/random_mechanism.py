@@ -8,7 +8,7 @@ import numpy as np
 
 from ..examples import random_inertia, random_joint
 from ..forces import Damper, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
-from ..joints import ALL, Fixed, Free, Joint, Prismatic, Revolute, Spherical, SymbolicJoint
+from ..joints import ALL, Fixed, Joint, Prismatic, Revolute
 from ..mechanism import WORLD, Mechanism
 from ..model import Model
 from ..pose import Pose
@@ -59,22 +59,13 @@ def random_mechanism(
 
 def random_state(model: Model, rng: np.random.Generator, speed: float = 1.0) -> tuple[Array, Array]:
     """Random coordinates q (nq,) and velocities v (nv,), the latter of the given size in rad/s and m/s."""
-    parts = [_random_coordinates(body.joint, rng) for body in model.bodies]
+    parts = [body.joint.sample_coordinates(rng) for body in model.bodies]
     return np.concatenate(parts), speed * rng.normal(size=model.nv)
 
 
 def random_pose(rng: np.random.Generator) -> Pose:
     """A pose about half a metre away, turned at random."""
     return Pose(0.5 * rng.normal(size=3), quaternion=rng.normal(size=4))
-
-
-def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
-    q = rng.normal(size=joint.nq)
-    if isinstance(joint, SymbolicJoint):  # near its start, away from where its coordinates may be singular
-        q = joint.neutral() + 0.3 * q
-    if joint.has_quaternion:
-        q[-4:] /= np.linalg.norm(q[-4:])
-    return q
 
 
 def _add_random_body(mech: Mechanism, rng: np.random.Generator, name: str, parent: str, joint: Joint) -> None:
@@ -85,11 +76,11 @@ def _add_random_body(mech: Mechanism, rng: np.random.Generator, name: str, paren
 def _add_random_forces(mech: Mechanism, rng: np.random.Generator) -> None:
     for body in list(mech.bodies.values()):
         joint, name = body.joint, body.joint_name
-        if isinstance(joint, Fixed):
+        if joint.nv == 0:
             continue
         if rng.random() < 0.5:
-            groups = joint.nv // 3 if isinstance(joint, (Spherical, Free)) else joint.nv
-            rest = _random_coordinates(joint, rng) if rng.random() < 0.5 else None
+            groups = joint.nv // 3 if joint.has_quaternion else joint.nv
+            rest = joint.sample_coordinates(rng) if rng.random() < 0.5 else None
             mech.add_force(Spring(name, rng.uniform(0.0, 10.0, size=groups), rest))
         if rng.random() < 0.5:
             mech.add_force(Damper(name, rng.uniform(0.0, 2.0, size=joint.nv)))
@@ -114,7 +105,7 @@ def _add_random_potentials(mech: Mechanism, rng: np.random.Generator) -> None:
             mech.add_force(LinearSpring(a, b, rng.uniform(1.0, 20.0), rng.uniform(0.0, 1.0)))
         else:
             mech.add_force(NonlinearSpring(_rubber, between=(a, b), parameters={"k": rng.uniform(1.0, 5.0)}))
-    joints = [b for b in mech.bodies.values() if not isinstance(b.joint, (Fixed, Spherical, Free)) and b.joint.charts == 1]
+    joints = [b for b in mech.bodies.values() if b.joint.nv > 0 and not b.joint.has_quaternion and b.joint.charts == 1]
     if len(joints) > 1:
         mech.add_force(UserPotential(_coupling, [b.joint_name for b in joints[:2]]))
     single = [b.joint_name for b in joints if b.joint.nq == 1]

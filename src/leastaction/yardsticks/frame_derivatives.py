@@ -1,4 +1,4 @@
-"""The recursions of Johnson and Murphey (2009) as they are printed (with their errata), to compare kernels/lagrangian.py with.
+"""The recursions of Johnson and Murphey (2009) as they are printed (with their errata), to compare kernels/lagrangian/derivatives.py with.
 
 For a frame k of the tree with pose g_k = C_k exp(xi_k q_k) in its parent:
 
@@ -15,9 +15,9 @@ until the configuration changes, O(n^3) in all; without, every value that is ask
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..compiling.decorators import entry, inlined, kernel
+from ..compiling.records import allocate, floats, integers
 from ..kernels.lagrangian.derivatives import bracket
 from ..kernels.lagrangian.frames import STILL, Frames, local_pose, store_pose, unit_twist
 from ..kernels.tree.layout import MASS, MOMENT
@@ -30,20 +30,23 @@ NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Tables(NamedTuple):
-    """Equations (2) to (10) of every frame; entries of coordinates that do not stand above it stay zero."""
+    """Equations (2) to (10) of every frame; entries of coordinates that do not stand above it stay zero.
+
+    f is the number of frames with the world, or 1 without caching.
+    """
 
     cached: int  # 0: the tables are not used
-    pose: NDArray[np.float64]  # (f+1, 12) rotation and position
-    pose_q: NDArray[np.float64]  # (f+1, nv, 12)
-    pose_qq: NDArray[np.float64]  # (f+1, nv, nv, 12)
-    twist: NDArray[np.float64]  # (f+1, 6) (angular, linear)
-    twist_q: NDArray[np.float64]  # (f+1, nv, 6)
-    twist_v: NDArray[np.float64]  # (f+1, nv, 6)
-    twist_qq: NDArray[np.float64]  # (f+1, nv, nv, 6)
-    twist_qv: NDArray[np.float64]  # (f+1, nv, nv, 6) in q_i and qd_j
-    local: NDArray[np.float64]  # (f+1, 12) pose in the parent
-    path: NDArray[np.int64]  # (f+1, deepest) frames from the root to each frame
-    length: NDArray[np.int64]  # (f+1,) their number
+    pose: floats("f", 12)  # rotation and position
+    pose_q: floats("f", "nv", 12)
+    pose_qq: floats("f", "nv", "nv", 12)
+    twist: floats("f", 6)  # (angular, linear)
+    twist_q: floats("f", "nv", 6)
+    twist_v: floats("f", "nv", 6)
+    twist_qq: floats("f", "nv", "nv", 6)
+    twist_qv: floats("f", "nv", "nv", 6)  # in q_i and qd_j
+    local: floats("f", 12)  # pose in the parent
+    path: integers("frames", "deepest")  # frames from the root to each frame
+    length: integers("frames")  # their number
 
 
 def make_tables(frames: Frames, cached: bool) -> Tables:
@@ -55,12 +58,8 @@ def make_tables(frames: Frames, cached: bool) -> Tables:
     path = np.zeros((count, max(int(length.max()), 1)), dtype=np.int64)
     for k, frames_above in enumerate(paths):
         path[k, : len(frames_above)] = frames_above
-    f = count if cached else 1
-    tables = Tables(
-        cached=int(cached), pose=np.zeros((f, 12)), pose_q=np.zeros((f, nv, 12)), pose_qq=np.zeros((f, nv, nv, 12)), twist=np.zeros((f, 6)),
-        twist_q=np.zeros((f, nv, 6)), twist_v=np.zeros((f, nv, 6)), twist_qq=np.zeros((f, nv, nv, 6)), twist_qv=np.zeros((f, nv, nv, 6)),
-        local=np.zeros((f, 12)), path=path, length=length,
-    )  # fmt: skip
+    sizes = {"f": count if cached else 1, "nv": nv, "frames": count, "deepest": path.shape[1]}
+    tables = allocate(Tables, sizes, cached=int(cached), path=path, length=length)
     tables.pose[0, [0, 4, 8]] = 1.0
     return tables
 

@@ -65,7 +65,8 @@ def svi_residual(model: Model, q0: Coordinates, q1: Coordinates, q2: Coordinates
 
 def _refuse_forces(model: Model) -> None:
     tree = model.tree
-    if tree.has_dampers or len(tree.wrench_on) or len(tree.custom) or len(tree.pair_on) or len(tree.energy_at):
+    acting = (tree.wrench_on, tree.custom, tree.law_on, tree.pair_on, tree.energy_at)
+    if tree.has_dampers or any(map(len, acting)):
         raise MechanismError(
             f"model {model.name!r} has dampers, wrenches, user forces or potentials, or springs between points, but Johnson and Murphey's "
             'residual is here for gravity and joint springs only; use residual="drnea"'

@@ -20,10 +20,8 @@ Whatever several derivatives share is computed once; a frame overwrites the rows
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..compiling.decorators import entry, inlined, kernel
+from ..compiling.records import allocate, floats
 from ..kernels.lagrangian.frames import STILL, Frames, local_pose, store_pose, unit_twist
 from ..kernels.tree.layout import MASS, MOMENT
 from ..kernels.tree.loads import gravity_wrench
@@ -37,22 +35,19 @@ MATRICES, TWISTS = 0, 1
 class Scratch(NamedTuple):
     """Memory of the evaluation."""
 
-    pose: NDArray[np.float64]  # (f+1, 12) g_sk: rotation, position
-    velocity: NDArray[np.float64]  # (f+1, 12) v_k as a matrix, or as a twist in the first six columns
-    down: NDArray[np.float64]  # (f+1, 3) gravity in the axes of the frame
-    pose_q: NDArray[np.float64]  # (rows, 12) d g_sk / dq_i
-    velocity_q: NDArray[np.float64]  # (rows, 12) d v_k / dq_i, matrix or twist
-    velocity_qd: NDArray[np.float64]  # (rows, 12) d v_k / dqd_i
-    dL_dq: NDArray[np.float64]  # (nv,)
-    dL_dqd: NDArray[np.float64]  # (nv,)
+    pose: floats("f", 12)  # g_sk: rotation, position
+    velocity: floats("f", 12)  # v_k as a matrix, or as a twist in the first six columns
+    down: floats("f", 3)  # gravity in the axes of the frame
+    pose_q: floats("rows", 12)  # d g_sk / dq_i
+    velocity_q: floats("rows", 12)  # d v_k / dq_i, matrix or twist
+    velocity_qd: floats("rows", 12)  # d v_k / dqd_i
+    dL_dq: floats("nv")
+    dL_dqd: floats("nv")
 
 
 def make_scratch(frames: Frames) -> Scratch:
-    count, rows, nv = len(frames.parent), int((frames.write + frames.depth).max()), len(frames.rest)
-    scratch = Scratch(
-        pose=np.zeros((count, 12)), velocity=np.zeros((count, 12)), down=np.zeros((count, 3)), pose_q=np.zeros((rows, 12)),
-        velocity_q=np.zeros((rows, 12)), velocity_qd=np.zeros((rows, 12)), dL_dq=np.zeros(nv), dL_dqd=np.zeros(nv),
-    )  # fmt: skip
+    rows = int((frames.write + frames.depth).max())
+    scratch = allocate(Scratch, {"f": len(frames.parent), "rows": rows, "nv": len(frames.rest)})
     scratch.pose[0, [0, 4, 8]] = 1.0
     scratch.down[0] = frames.gravity
     return scratch

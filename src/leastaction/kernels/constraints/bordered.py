@@ -8,15 +8,14 @@ J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factor
 from ...compiling.decorators import inlined, kernel
 from ..solving.dense import rank_factor, rank_solve
 from ..tree.midpoint_potentials import solve_middle
-from ..tree.newton_matrix import solve
 from .ties import RANK, constrain_end, end_jacobian
 
 
 @inlined
-def newton_direction(m, w, mid, h):
+def newton_direction(sweeps, m, w, mid, h):
     """w.z = J^-1 w.r"""
     if mid is None:
-        solve(m, w)
+        sweeps.solve(m, w)
     else:
         solve_middle(m, w, mid, h)
 
@@ -62,7 +61,7 @@ def impulse_size(c):
 
 
 @kernel
-def border(m, w, mid, c, h, t):
+def border(sweeps, m, w, mid, c, h, t):
     """Y and the factorised S for the factorisation just made.  Leaves w.r as it was; writes z."""
     end_jacobian(m, w, c, t)
     rows, nv = c.J0.shape
@@ -71,7 +70,7 @@ def border(m, w, mid, c, h, t):
     for a in range(rows):
         for j in range(nv):
             w.r[j] = c.J0[a, j]
-        newton_direction(m, w, mid, h)
+        newton_direction(sweeps, m, w, mid, h)
         for j in range(nv):
             c.Y[a, j] = w.z[j]
     for j in range(nv):
@@ -104,3 +103,17 @@ def correct(w, c):
     for a in range(rows):
         for j in range(nv):
             w.z[j] += c.step[a] * c.Y[a, j]
+
+
+@inlined
+def keep_impulses(c):
+    """Remember the multipliers before they are corrected."""
+    for a in range(c.lam.shape[0]):
+        c.lam_old[a] = c.lam[a]
+
+
+@inlined
+def move_impulses(c, fraction):
+    """The multipliers remembered, less this fraction of the correction."""
+    for a in range(c.lam.shape[0]):
+        c.lam[a] = c.lam_old[a] - fraction * c.step[a]

@@ -1,6 +1,6 @@
 """Holonomic constraints of a tree: values h(q) and the dense Jacobian Dh (rows x nv) at a node and at the end of a step.
 
-Rows between two frames are those of maximal_rows.py, here between bodies that hang on a tree: their derivative in the pose of a
+Rows between two frames are those of kernels/maximal/rows.py, here between bodies that hang on a tree: their derivative in the pose of a
 body is a wrench, and moving it towards the root gives the derivative in the joints.  What the joints of both bodies have in
 common cancels, so the walk ends at their common ancestor.  Other rows are functions of coordinates: linear ones (gears) and
 generated ones (symbolic/constraint_module.py).
@@ -9,13 +9,26 @@ generated ones (symbolic/constraint_module.py).
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...compiling.address import call_joint
 from ...compiling.decorators import kernel
-from ...joints.dispatch import REVOLUTE
-from ...joints.generated import call_joint
+from ...compiling.records import floats, integers
+from ...joints import dispatch
 from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
-from ..maximal.layout import B_P, BODY_A, BODY_B, FIRST_ROW, FIRST_SLOT, POSE_R, POSE_X, ROWS
+from ..maximal.layout import (
+    B_P,
+    BODY_A,
+    BODY_B,
+    CON_COLUMNS,
+    FIRST_ROW,
+    FIRST_SLOT,
+    PLACE_COLUMNS,
+    POSE_COLUMNS,
+    POSE_R,
+    POSE_X,
+    ROW_COLUMNS,
+    ROWS,
+)
 from ..maximal.rows import two_frame_gradient, two_frame_values
 from ..tree.layout import DT, DU, DW, KIND, L_P1, L_R1, NV, PARENT, VI, P, R
 from ..tree.loads import world_poses
@@ -38,42 +51,42 @@ class Ties(NamedTuple):
     """Constraints of a tree: m rows, what they are and the memory to solve with them."""
 
     # what does not change
-    con: NDArray[np.int64]  # (nc, CON_COLUMNS) constraints between two frames, as in maximal_layout; BODY_A, BODY_B are anchors
-    place: NDArray[np.float64]  # (nc, PLACE_COLUMNS)
-    row_kind: NDArray[np.int64]  # (m,) only of rows between frames
-    row: NDArray[np.float64]  # (m, ROW_COLUMNS)
-    anchor: NDArray[np.int64]  # (na,) body rows that constraints act on; anchor 0 is the world
-    top: NDArray[np.int64]  # (nc,) common ancestor of the two bodies
-    gear: NDArray[np.int64]  # (ng, 5)
-    ratio: NDArray[np.float64]  # (ng, 2) ratio, offset:  q1 = ratio q2 + offset
-    call: NDArray[np.int64]  # (ns, 4)
-    argument: NDArray[np.int64]  # (nx, 2) places of the arguments of generated rows in q and v
-    least: NDArray[np.float64]  # (m,) smallest displacement errors are compared with, in the unit of the row
-    momentum: NDArray[np.float64]  # (1,) the same for momenta
+    con: integers("nc", CON_COLUMNS)  # constraints between two frames, as in maximal/layout.py; BODY_A, BODY_B are anchors
+    place: floats("nc", PLACE_COLUMNS)
+    row_kind: integers("m")  # only of rows between frames
+    row: floats("m", ROW_COLUMNS)
+    anchor: integers("na")  # body rows that constraints act on; anchor 0 is the world
+    top: integers("nc")  # common ancestor of the two bodies
+    gear: integers("ng", 5)
+    ratio: floats("ng", 2)  # ratio, offset:  q1 = ratio q2 + offset
+    call: integers("ns", 4)
+    argument: integers("nx", 2)  # places of the arguments of generated rows in q and v
+    least: floats("m")  # smallest displacement errors are compared with, in the unit of the row
+    momentum: floats(1)  # the same for momenta
     # memory
-    start: NDArray[np.float64]  # (na, POSE_COLUMNS) poses of the anchors in the world at the start of the step
-    end: NDArray[np.float64]  # (na, POSE_COLUMNS) at its end
-    apart: NDArray[np.float64]  # (nc, 3) from the origin of body A to the point of body B, world axes, at the start of the step
-    apart_end: NDArray[np.float64]  # (nc, 3) at its end
-    G: NDArray[np.float64]  # (2 nc, 6, 6) derivatives in the poses of the bodies
-    J0: NDArray[np.float64]  # (m, nv) Dh at the start: directions of the constraint impulses
-    J1: NDArray[np.float64]  # (m, nv) Dh at the end, per unit of the increment
-    Y: NDArray[np.float64]  # (m, nv) what a unit impulse of each row does to the increment
-    S: NDArray[np.float64]  # (m, m) Schur complement J1 Y', factorised
-    swap: NDArray[np.int64]  # (2, m) exchanges of its rows and columns
-    rank: NDArray[np.int64]  # (1,)
-    value: NDArray[np.float64]  # (m,) h
-    rate: NDArray[np.float64]  # (m,) partial derivative of h in time
-    size: NDArray[np.float64]  # (m,) displacement errors are compared with
-    lam: NDArray[np.float64]  # (m,) multipliers: impulses
-    lam_old: NDArray[np.float64]  # (m,) before the last correction
-    lam_last: NDArray[np.float64]  # (m,) of the last step
-    step: NDArray[np.float64]  # (m,) correction being tried
-    history: NDArray[np.float64]  # (6, m)
-    keep: NDArray[np.float64]  # (nv,) scratch
-    x: NDArray[np.float64]  # (nx,) arguments of generated rows
-    x_rate: NDArray[np.float64]  # (nx,) their rates
-    slope: NDArray[np.float64]  # (nx,) derivatives in them
+    start: floats("na", POSE_COLUMNS)  # poses of the anchors in the world at the start of the step
+    end: floats("na", POSE_COLUMNS)  # at its end
+    apart: floats("nc", 3)  # from the origin of body A to the point of body B, world axes, at the start of the step
+    apart_end: floats("nc", 3)  # at its end
+    G: floats("2*nc", 6, 6)  # derivatives in the poses of the bodies
+    J0: floats("m", "nv")  # Dh at the start: directions of the constraint impulses
+    J1: floats("m", "nv")  # Dh at the end, per unit of the increment
+    Y: floats("m", "nv")  # what a unit impulse of each row does to the increment
+    S: floats("m", "m")  # Schur complement J1 Y', factorised
+    swap: integers(2, "m")  # exchanges of its rows and columns
+    rank: integers(1)
+    value: floats("m")  # h
+    rate: floats("m")  # partial derivative of h in time
+    size: floats("m")  # displacement errors are compared with
+    lam: floats("m")  # multipliers: impulses
+    lam_old: floats("m")  # before the last correction
+    lam_last: floats("m")  # of the last step
+    step: floats("m")  # correction being tried
+    history: floats(6, "m")
+    keep: floats("nv")  # scratch
+    x: floats("nx")  # arguments of generated rows
+    x_rate: floats("nx")  # their rates
+    slope: floats("nx")  # derivatives in them
 
 
 @kernel
@@ -131,7 +144,7 @@ def pull_back(m, c, k, side, X, at_R, at_P, S, J):
         i = body
         while i != top:
             v = link[i, VI]
-            if link[i, KIND] == REVOLUTE:
+            if dispatch.turns_about_z(link[i, KIND]):
                 J[a, v] += moment[2]
             else:
                 for j in range(v, v + link[i, NV]):

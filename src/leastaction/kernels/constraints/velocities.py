@@ -1,19 +1,19 @@
-"""Constraints of a tree in continuous time: velocities and accelerations they allow, and entry points on configurations and recordings.
+"""Constraints of a tree in continuous time: velocities and accelerations they allow, and entry points on configurations.
 
     v = M^-1 (p - Dh' l),   Dh v + dh/dt = 0                            velocities of given momenta
     a = a_free + M^-1 Dh' l,   Dh a + (second derivative of h at a = 0) = 0   accelerations; nothing keeps h itself from drifting
 """
 
 from ...compiling.decorators import entry, inlined, kernel
+from ...joints.rows import DISTANCE, DOT, POINT
 from ...lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub, tmatvec
-from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, DISTANCE, DOT, FIRST_ROW, POINT, ROW_U, ROW_VALUE, ROW_W, ROWS
+from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS
 from ..maximal.rows import column, relative
 from ..solving.dense import rank_factor, rank_solve
-from ..tree.articulated import forward_dynamics, mass_factor, mass_solve
-from ..tree.continuous import gravity_potential, momentum, twists, velocity_products
-from ..tree.evaluate import ELASTIC, GRAVITATIONAL, KINETIC, VELOCITY, applied_forces, place
-from ..tree.layout import ETA, PARENT, F, P, R
-from ..tree.loads import spring_gradient
+from ..tree.articulated import forward_dynamics, mass_solve
+from ..tree.continuous import twists, velocity_products
+from ..tree.evaluate import applied_forces, place
+from ..tree.layout import ETA, PARENT, P, R
 from ..tree.spatial import twist_to_child
 from .bordered import products
 from .ties import CALL_ADDRESS, CALL_FIRST, CALL_ROW, RANK, SECOND, call_joint, constrain_node
@@ -47,33 +47,6 @@ def project(c, missed, x):
     for a in range(c.J0.shape[0]):
         for j in range(x.shape[0]):
             x[j] += c.step[a] * c.Y[a, j]
-
-
-@entry
-def closed_recording(m, w, c, what, half_step, t, q, recorded, v, p, energy, total):
-    """As evaluate.recording, with velocities and momenta the constraints allow.  t: (T,) times."""
-    for k in range(q.shape[0]):
-        place(m, w, q[k], w.r)
-        if what == VELOCITY:
-            for j in range(v.shape[1]):
-                v[k, j] = recorded[k, j]
-        else:
-            for j in range(v.shape[1]):
-                p[k, j] = recorded[k, j] - half_step * w.r[j]
-            constrain_node(m, w, c, t[k])
-            mass_factor(m, w)
-            mass_solve(m, w, p[k], v[k])
-            impulse_responses(m, w, c)
-            project(c, c.rate, v[k])
-        momentum(m, w, v[k], p[k])
-        twice = 0.0
-        for j in range(v.shape[1]):
-            twice += v[k, j] * p[k, j]
-        energy[k, KINETIC] = 0.5 * twice
-        for e in range(6):
-            total[k, e] = w.row[0, F + e]
-        energy[k, GRAVITATIONAL] = gravity_potential(m, w)
-        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""First and second derivatives of the Lagrangian of a tree of frames (kernels/svi.py), in O(n) and O(n^2).
+"""First and second derivatives of the Lagrangian of a tree of frames (yardsticks/svi.py), in O(n) and O(n^2).
 
 Johnson and Murphey (2009) carry the derivatives of every frame in every coordinate from parent to child.  Written with
 twists, these derivatives are the same for all frames beyond the coordinate, up to the frame they are expressed in:
@@ -17,14 +17,15 @@ The gradients are evaluated in the frames themselves, the products of pairs in w
 
 from ...compiling.decorators import entry, inlined, kernel
 from ...lie.algebra import ZERO3, accumulate3, add, axpy, cross, dot, load3, load9, matmul, matvec, store3, store9, sub, tmatvec
+from ..forces.potentials import add_potentials, potential_curvatures
+from ..forces.wrenches import constant_wrench, constant_wrench_turned
 from ..tree.crba import add_composite
-from ..tree.layout import INERTIA, MASS, MOMENT, W_FORCE, W_MOMENT, W_POINT, WORLD_FIXED
+from ..tree.layout import INERTIA, MASS, MOMENT
 from ..tree.loads import gravity_wrench
-from ..tree.potentials import add_potentials
-from ..tree.spatial import body_momentum, dot6, pass_to_parent, twist_to_child
+from ..tree.spatial import body_momentum, dot6, pass_to_parent, twist_to_child, wrench_to_parent
 from .frames import STILL, local_pose, unit_twist
 from .layout import DOWN, FALL, MU, PSI, RATE, TURN, WORLD_P, WORLD_R, A, H, P, R, V, W
-from .potentials import add_pair_forces, pair_curvatures, potential_curvatures
+from .potentials import add_pair_forces, pair_curvatures
 
 
 @inlined
@@ -73,11 +74,8 @@ def gradients(m, f, s, w, q, v):
             store3(row, k, A + 3, ZERO3)
         for e in range(m.wrench_on.shape[0]):
             k = f.of_body[m.wrench_on[e, 0]]
-            force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
-            if m.wrench_on[e, 1] == WORLD_FIXED:
-                Q = load9(row, k, WORLD_R)
-                force, moment = tmatvec(Q, force), tmatvec(Q, moment)
-            accumulate3(row, k, A, add(moment, cross(load3(m.wrench, e, W_POINT), force)))
+            moment, force = constant_wrench(m, e, load9(row, k, WORLD_R))
+            accumulate3(row, k, A, moment)
             accumulate3(row, k, A + 3, force)
     top = 0.0
     for k in range(count - 1, 0, -1):
@@ -187,7 +185,7 @@ def curvatures(m, f, s, w, q):
 
 @kernel
 def force_curvatures(m, f, s):
-    """s.force_q: forces fixed in the world are carried along, forces fixed in the body turn with it."""
+    """s.force_q: a wrench turns with its body, what is fixed in the world against it; joints above the one that moves turn along."""
     row, pair = s.row, s.pair
     nv = s.q.shape[0]
     for i in range(nv):
@@ -195,26 +193,21 @@ def force_curvatures(m, f, s):
             s.force_q[i, j] = 0.0
     for e in range(m.wrench_on.shape[0]):
         k = f.of_body[m.wrench_on[e, 0]]
-        Q = load9(row, k, WORLD_R)
-        x = add(load3(row, k, WORLD_P), matvec(Q, load3(m.wrench, e, W_POINT)))
-        force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
-        in_world = m.wrench_on[e, 1] == WORLD_FIXED
-        if not in_world:
-            force, moment = matvec(Q, force), matvec(Q, moment)
-        for a in range(f.depth[k]):
-            i = f.above[k, a]
-            oi = load3(pair, i, PSI)
-            xi = add(load3(pair, i, PSI + 3), cross(oi, x))  # how the point moves with coordinate i
-            for b in range(f.depth[k]):
-                j = f.above[k, b]
-                oj = load3(pair, j, PSI)
-                xj = add(load3(pair, j, PSI + 3), cross(oj, x))
+        Q, p = load9(row, k, WORLD_R), load3(row, k, WORLD_P)
+        moment, force = constant_wrench(m, e, Q)
+        moment, force = wrench_to_parent(Q, p, moment, force)
+        moment_turned, force_turned = constant_wrench_turned(m, e, Q)
+        for b in range(f.depth[k]):
+            j = f.above[k, b]
+            turn, slide = load3(pair, j, PSI), load3(pair, j, PSI + 3)
+            zeta = tmatvec(Q, turn)
+            fixed_a, fixed_l = wrench_to_parent(Q, p, matvec(moment_turned, zeta), matvec(force_turned, zeta))
+            moved_a, moved_l = add(cross(turn, moment), cross(slide, force)), cross(turn, force)
+            for a in range(f.depth[k]):
+                i = f.above[k, a]
+                s.force_q[i, j] += dot6(pair, i, PSI, fixed_a, fixed_l)
                 if b >= a:  # j moves only what is beyond i
-                    s.force_q[i, j] += dot(cross(oi, xj), force)
-                    if not in_world:
-                        s.force_q[i, j] += dot(xi, cross(oj, force)) + dot(oi, cross(oj, moment))
-                elif in_world:  # j turns everything, the joint i too, against the force
-                    s.force_q[i, j] += dot(cross(oj, xi), force) + dot(cross(oj, oi), moment)
+                    s.force_q[i, j] += dot6(pair, i, PSI, moved_a, moved_l)
 
 
 @entry

@@ -2,35 +2,33 @@
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...compiling.decorators import inlined
+from ...compiling.records import floats, integers
+from ...joints.primitives import SCREW_Z, SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_Z
 from ...lie.algebra import add, axpy, load3, load9, matmul, matvec, store3, store9
 from ...lie.trig import sincos
-from ..tree.layout import PLACE_P, PLACE_R
+from ..tree.layout import BODY_COLUMNS, PLACE_P, PLACE_R
 
-# how a frame moves: about or along an axis, or not at all
-TURN_X, TURN_Y, TURN_Z, SLIDE_X, SLIDE_Y, SLIDE_Z, SCREW_Z, STILL = range(8)
+STILL = SCREW_Z + 1  # how a frame moves that no coordinate does; the others as in joints/primitives.py
 
 
 class Frames(NamedTuple):
-    """A mechanism as a tree of frames; row 0 is the world, parents come before children."""
+    """A mechanism as a tree of f frames; row 0 is the world, parents come before children."""
 
-    parent: NDArray[np.int64]  # (f+1,)
-    motion: NDArray[np.int64]  # (f+1,) TURN_X ... STILL
-    coordinate: NDArray[np.int64]  # (f+1,) which coordinate moves the frame, -1 for STILL
-    read: NDArray[np.int64]  # (f+1,) first row of the parent's derivatives
-    write: NDArray[np.int64]  # (f+1,) first row of this frame's derivatives
-    depth: NDArray[np.int64]  # (f+1,) number of coordinates above and in the frame: rows of derivatives it has
-    above: NDArray[np.int64]  # (f+1, deepest) these coordinates, from the root
-    body: NDArray[np.float64]  # (f+1, BODY_COLUMNS) of layout.py: C_k, mass, moment, inertia
-    massive: NDArray[np.int64]  # (f+1,) 1 if the frame carries a body
-    of_body: NDArray[np.int64]  # (n+1,) frame of the body in each row of the tree
-    pitch: NDArray[np.float64]  # (f+1,) metres per radian of SCREW_Z
-    gravity: NDArray[np.float64]  # (3,) world axes, m/s^2
-    stiffness: NDArray[np.float64]  # (nv,) joint springs
-    rest: NDArray[np.float64]  # (nv,)
+    parent: integers("f")
+    motion: integers("f")  # TURN_X ... STILL
+    coordinate: integers("f")  # which coordinate moves the frame, -1 for STILL
+    read: integers("f")  # first row of the parent's derivatives
+    write: integers("f")  # first row of this frame's derivatives
+    depth: integers("f")  # number of coordinates above and in the frame: rows of derivatives it has
+    above: integers("f", "deepest")  # these coordinates, from the root
+    body: floats("f", BODY_COLUMNS)  # of layout.py: C_k, mass, moment, inertia
+    massive: integers("f")  # 1 if the frame carries a body
+    of_body: integers("n+1")  # frame of the body in each row of the tree
+    pitch: floats("f")  # metres per radian of SCREW_Z
+    gravity: floats(3)  # world axes, m/s^2
+    stiffness: floats("nv")  # joint springs
+    rest: floats("nv")
 
 
 @inlined

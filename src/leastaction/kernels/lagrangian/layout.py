@@ -1,10 +1,10 @@
-"""Memory of kernels/lagrangian.py, and what stands where."""
+"""Memory of kernels/lagrangian/derivatives.py, and what stands where."""
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...compiling.records import allocate, floats
 from ..tree.layout import BODY_COLUMNS, Tree
 from .frames import Frames
 
@@ -27,28 +27,24 @@ PAIR = _i(27)
 class Lagrangian(NamedTuple):
     """Memory of the evaluation, and its results at one configuration and velocity."""
 
-    row: NDArray[np.float64]  # (f+1, ROW)
-    composite: NDArray[np.float64]  # (f+1, BODY_COLUMNS) mass, moment and inertia of everything beyond a frame
-    rate: NDArray[np.float64]  # (nv, 6) Psi' in the axes of its frame
-    pair: NDArray[np.float64]  # (nv, PAIR)
-    q: NDArray[np.float64]  # (nv,) dL/dq
-    v: NDArray[np.float64]  # (nv,) dL/dqd: the momentum
-    force: NDArray[np.float64]  # (nv,) joint forces of applied wrenches
-    qq: NDArray[np.float64]  # (nv, nv) d2L/dq dq
-    qv: NDArray[np.float64]  # (nv, nv) d2L/dq_i dqd_j
-    vv: NDArray[np.float64]  # (nv, nv) d2L/dqd dqd: the mass matrix
-    force_q: NDArray[np.float64]  # (nv, nv) d force_i / dq_j
-    size: NDArray[np.float64]  # (1,) largest joint force, cancellation not counted
-    moves: NDArray[np.float64]  # (nv, 3) scratch: what the coordinates move
+    row: floats("f", ROW)
+    composite: floats("f", BODY_COLUMNS)  # mass, moment and inertia of everything beyond a frame
+    rate: floats("nv", 6)  # Psi' in the axes of its frame
+    pair: floats("nv", PAIR)
+    q: floats("nv")  # dL/dq
+    v: floats("nv")  # dL/dqd: the momentum
+    force: floats("nv")  # joint forces of applied wrenches
+    qq: floats("nv", "nv")  # d2L/dq dq
+    qv: floats("nv", "nv")  # d2L/dq_i dqd_j
+    vv: floats("nv", "nv")  # d2L/dqd dqd: the mass matrix
+    force_q: floats("nv", "nv")  # d force_i / dq_j
+    size: floats(1)  # largest joint force, cancellation not counted
+    moves: floats("nv", 3)  # scratch: what the coordinates move
 
 
 def make_lagrangian(tree: Tree, frames: Frames) -> Lagrangian:
-    count, nv = len(frames.parent), len(tree.stiffness)
-    s = Lagrangian(
-        row=np.zeros((count, ROW)), composite=np.zeros((count, BODY_COLUMNS)), rate=np.zeros((nv, 6)), pair=np.zeros((nv, PAIR)),
-        q=np.zeros(nv), v=np.zeros(nv), force=np.zeros(nv), qq=np.zeros((nv, nv)), qv=np.zeros((nv, nv)), vv=np.zeros((nv, nv)),
-        force_q=np.zeros((nv, nv)), size=np.zeros(1), moves=np.zeros((nv, 3)),
-    )  # fmt: skip
+    """Memory for f frames, the world included."""
+    s = allocate(Lagrangian, {"f": len(frames.parent), "nv": len(tree.stiffness)})
     s.row[0, [WORLD_R, WORLD_R + 4, WORLD_R + 8]] = 1.0
     s.row[0, DOWN : DOWN + 3] = frames.gravity
     return s

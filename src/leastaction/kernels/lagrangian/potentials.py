@@ -1,4 +1,4 @@
-"""Springs between points and potentials of coordinates in the Lagrangian of a tree of frames: gradients and second derivatives.
+"""Springs between points in the Lagrangian of a tree of frames: gradients and second derivatives.
 
 The vector r from point b to point a moves by D_i per unit of q_i, which is the velocity of a minus that of b.  With U(|r|), n = r/|r|:
 
@@ -8,27 +8,25 @@ The vector r from point b to point a moves by D_i per unit of q_i, which is the 
 
 from ...compiling.decorators import kernel
 from ...lie.algebra import accumulate3, add, cross, dot, load3, load9, matvec, scale, store3, store9, sub, tmatvec
-from ..tree.layout import PAIR_A, PAIR_B, UP, UV
-from ..tree.potentials import evaluate_potential, pair_energy
+from ..forces.potentials import pair_energy, pair_stiffness
+from ..tree.layout import PAIR_A, PAIR_B
 from .layout import PSI, WORLD_P, WORLD_R, W
 
 
 @kernel
-def place_pairs(m, f, s, w):
-    """Work.world = poses of the bodies that springs act on.  Reads the world poses of the frames."""
+def place_bodies(m, f, s, w):
+    """Work.world = poses of the bodies.  Reads the world poses of the frames."""
     origin = load3(s.row, 0, WORLD_P)
-    for e in range(m.pair_on.shape[0]):
-        for side in range(2):
-            i = m.pair_on[e, side]
-            k = f.of_body[i]
-            store9(w.world, i, 0, load9(s.row, k, WORLD_R))
-            store3(w.world, i, 9, sub(load3(s.row, k, WORLD_P), origin))
+    for i in range(1, m.link.shape[0]):
+        k = f.of_body[i]
+        store9(w.world, i, 0, load9(s.row, k, WORLD_R))
+        store3(w.world, i, 9, sub(load3(s.row, k, WORLD_P), origin))
 
 
 @kernel
 def add_pair_forces(m, f, s, w):
     """Springs between points pull with their frames' weights: added to column W."""
-    place_pairs(m, f, s, w)
+    place_bodies(m, f, s, w)
     for e in range(m.pair_on.shape[0]):
         _, over, _, r = pair_energy(m, w.world, e, w.x, w.jet)
         for side in range(2):
@@ -44,9 +42,7 @@ def pair_curvatures(m, f, s, w):
     """s.qq -= second derivatives of the springs between points.  Reads Work.world and s.pair; writes s.moves."""
     nv = s.q.shape[0]
     for e in range(m.pair_on.shape[0]):
-        _, over, curvature, r = pair_energy(m, w.world, e, w.x, w.jet)
-        square = dot(r, r)
-        along = (curvature - over) / square if square > 0.0 else 0.0
+        over, along, r = pair_stiffness(m, w.world, e, w.x, w.jet)
         for j in range(nv):
             store3(s.moves, j, 0, (0.0, 0.0, 0.0))
         for side in range(2):
@@ -68,15 +64,3 @@ def pair_curvatures(m, f, s, w):
             for j in range(nv):
                 dj = load3(s.moves, j, 0)
                 s.qq[i, j] -= over * dot(di, dj) + along * dot(r, di) * dot(r, dj)
-
-
-@kernel
-def potential_curvatures(m, w, q, qq):
-    """qq -= second derivatives of the potentials of coordinates at q."""
-    for c in range(m.energy_on.shape[0] - 1):
-        evaluate_potential(m, w, q, c)
-        first = m.energy_on[c, UP]
-        size = m.energy_on[c + 1, UP] - first
-        for a in range(size):
-            for b in range(size):
-                qq[m.energy_at[first + a, UV], m.energy_at[first + b, UV]] -= w.jet[0, 1 + size + a * size + b]

@@ -3,13 +3,14 @@
 from ...compiling.decorators import entry, kernel
 from ...joints import dispatch
 from ...lie.algebra import add, axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
+from ...lie.rotations import matrix_to_quaternion
 from ..stepping.maximal import set_correction
 from ..tree.evaluate import place
 from ..tree.layout import KIND, NV, PARENT, QI, VI
 from ..tree.loads import world_poses
 from .constraints import force_directions, values
 from .fronts import factorise, solve
-from .joints import add_joint_forces, coordinates, dual_column, joint_columns, joint_momenta, matrix_to_quaternion
+from .joints import add_joint_forces, coordinates, dual_column, increments, joint_columns, joint_momenta
 from .layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
 from .rows import measure, relative
 from .step import assemble, evaluate, place_end
@@ -83,6 +84,12 @@ def joint_velocities(m, b, s, q, V, out):
         for j in range(m.link[i, VI], m.link[i, VI] + m.link[i, NV]):
             za, zl = dual_column(s, j, m.link[i, KIND])
             out[j] = dot(za, a) + dot(zl, l)
+
+
+@entry
+def increment(m, q0, q1, out):
+    """out (nv,) = the increment that leads from q0 to q1."""
+    increments(m, q0, q1, False, out)
 
 
 @entry

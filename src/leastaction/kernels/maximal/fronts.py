@@ -1,6 +1,6 @@
 """Sparse block elimination along the graph of a mechanism: the multifrontal form of Algorithms 3 and 4 of Bruedigam and Manchester.
 
-The unknowns fall into groups: six of every body, the multipliers of every constraint.  `elimination.py` orders them once and
+The unknowns fall into groups: six of every body, the multipliers of every constraint.  `coordinates/elimination.py` orders them once and
 lists, for every pivot group, the unknowns it is coupled to when its turn comes.  Pivot and coupled rows and columns form a small dense
 matrix, the front.  Eliminating the pivots leaves a matrix on the coupled ones, which is added to the front of the first of them:
 no entry outside the fronts ever becomes nonzero.  A body and the joint to its parent are one pivot group, with row exchanges inside

@@ -6,11 +6,12 @@ per-body arrays is the world.  Constraints 0 to n-1 are the joints of the tree (
 b: Net, what does not change.  s: Flow, what does.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...compiling.records import allocate, floats, integers
 from ...joints.charts import SCRATCH, SCRATCH_ROWS
 from ..tree import layout
 
@@ -30,10 +31,9 @@ TWO_FRAMES, GEAR, SKATE, ROLLING, POSE = range(5)
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
 PLACE_COLUMNS = 24
 
-# columns of Net.row: direction in body A, direction in body B, value; kinds as in constraints/rows.py
+# columns of Net.row: direction in body A, direction in body B, value; Net.row_kind is a kind of joints/rows.py
 ROW_U, ROW_W, ROW_VALUE = _i(0), _i(3), _i(6)
 ROW_COLUMNS = 7
-POINT, DOT, DISTANCE, SCREW = range(4)
 
 # columns of Net.slot: one row per pair (constraint, body) and where its block stands in the fronts
 SLOT_BODY, SLOT_CON, SLOT_AT, SLOT_STRIDE, SLOT_C, SLOT_B = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5)
@@ -52,103 +52,88 @@ POSE_COLUMNS = 16
 D_W, D_U, D_R, D_MOVE = _i(0), _i(1), _i(4), _i(13)  # quaternion, rotation; translation in world axes
 DISP_COLUMNS = 16
 
-# what a simulation in maximal coordinates remembers between calls of the time loop, after the numbers of kernels/layout.py: how much the
-# first correction by a new factorisation shrank the residual; rate of the later ones over the size of the first; size of the first
-RATE_EXACT, CURVATURE, FIRST_CORRECTION = range(layout.MEMORY, layout.MEMORY + 3)
-MEMORY = layout.MEMORY + 3
-
 
 class Net(NamedTuple):
     """A mechanism as bodies and constraints."""
 
-    body: NDArray[np.float64]  # (n+1, BODY_COLUMNS) mass and inertia about the centre of mass; layout.MASS, MOMENT (0), INERTIA
-    com: NDArray[np.float64]  # (n+1, 3) centre of mass in the frame of the tree kernels, m
-    con: NDArray[np.int64]  # (nc, CON_COLUMNS)
-    place: NDArray[np.float64]  # (nc, PLACE_COLUMNS)
-    row_kind: NDArray[np.int64]  # (m,)
-    row: NDArray[np.float64]  # (m, ROW_COLUMNS)
-    symbolic: NDArray[np.int64]  # constraints of the kind POSE
-    slot: NDArray[np.int64]  # (ns, SLOT_COLUMNS)
-    block: NDArray[np.int64]  # (n+1, 2) where the 6x6 block of a body stands in the fronts: offset of its corner, stride
-    damped: NDArray[np.int64]  # (k, 9) body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block
-    front: NDArray[np.int64]  # (nf, FRONT_COLUMNS) in the order of elimination
-    index: NDArray[np.int64]  # unknowns of each front: pivots, then what they are coupled to
-    extend: NDArray[np.int64]  # for each of the latter its place in the parent front (same offsets as index)
+    body: floats("n+1", layout.BODY_COLUMNS)  # mass and inertia about the centre of mass; layout.MASS, MOMENT (0), INERTIA
+    com: floats("n+1", 3)  # centre of mass in the frame of the tree kernels, m
+    con: integers("nc", CON_COLUMNS)
+    place: floats("nc", PLACE_COLUMNS)
+    row_kind: integers("m")
+    row: floats("m", ROW_COLUMNS)
+    symbolic: integers("symbolics")  # constraints of the kind POSE
+    slot: integers("ns", SLOT_COLUMNS)
+    block: integers("n+1", 2)  # where the 6x6 block of a body stands in the fronts: offset of its corner, stride
+    damped: integers("dampers", 9)  # body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block
+    front: integers("nf", FRONT_COLUMNS)  # in the order of elimination
+    index: integers("indices")  # unknowns of each front: pivots, then what they are coupled to
+    extend: integers("indices")  # for each of the latter its place in the parent front (same offsets as index)
     extent: float  # m, largest distance of a joint from the centre of mass of its bodies
 
 
 class Jets(NamedTuple):
-    """Scratch of kernels/potentials.py, as in layout.Work."""
+    """Scratch of kernels/forces/potentials.py, as in layout.Work."""
 
-    x: NDArray[np.float64]  # (c,) what a generated energy is evaluated at, c the most coordinates of one
-    jet: NDArray[np.float64]  # (1, 1 + c + c^2) the energy, its gradient and Hessian
+    x: floats("most")  # what a generated energy is evaluated at; most: the most coordinates of one
+    jet: floats(1, "1 + most + most**2")  # the energy, its gradient and Hessian
 
 
 class Flow(NamedTuple):
     """Memory of one simulation in maximal coordinates."""
 
-    node: NDArray[np.float64]  # (n+1, POSE_COLUMNS) poses at the start of the step
-    end: NDArray[np.float64]  # (n+1, POSE_COLUMNS) at its end
-    apart: NDArray[np.float64]  # (nc, 3) from the centre of body A to the point of body B, world axes, at the start of the step
-    apart_end: NDArray[np.float64]  # (nc, 3) at its end
-    off: NDArray[np.float64]  # (m,) values of dot products of directions at the start of the step
-    d: NDArray[np.float64]  # (6n + m,) unknowns: displacements (Cayley vector, translation) of bodies 1..n, then multipliers
-    d_old: NDArray[np.float64]  # before the last correction
-    d_last: NDArray[np.float64]  # of the last step
-    step: NDArray[np.float64]  # correction being tried
-    history: NDArray[np.float64]  # (6, 6n + m) backward differences of the unknowns over the last steps
-    r: NDArray[np.float64]  # (6n + m,) residual: momenta, then constraints
-    z: NDArray[np.float64]  # (6n + m,) solution of the linear system
-    disp: NDArray[np.float64]  # (n+1, DISP_COLUMNS)
-    mu: NDArray[np.float64]  # (n+1, 6) momenta leaving the start of the step, body axes
-    x: NDArray[np.float64]  # (n+1, 6) retraction coordinates
-    target: NDArray[np.float64]  # (n+1, 6) momenta the step has to start with
-    target_last: NDArray[np.float64]  # before the joint forces of the step were added
-    G0: NDArray[np.float64]  # (ns, 6, 6) constraint rows at the start: directions of constraint impulses
-    G1: NDArray[np.float64]  # (ns, 6, 6) derivatives of the constraints in the end poses
-    values: NDArray[np.float64]  # fronts, one after the other
-    column: NDArray[np.float64]  # scratch as long as the longest column of a front
-    swap: NDArray[np.int64]  # (6n + m,) row exchanges, by place in Net.index
-    q: NDArray[np.float64]  # (nq,) joint coordinates at the start of the step
-    q_end: NDArray[np.float64]  # (nq,) at its end
-    dq: NDArray[np.float64]  # (nv,) joint increments
-    load: NDArray[np.float64]  # (nv,) scratch for joint forces
-    load_row: NDArray[np.float64]  # (1, nv) the same memory
-    rate: NDArray[np.float64]  # (nv,) scratch for joint velocities
-    zero: NDArray[np.float64]  # (nv,) zeros
-    S: NDArray[np.float64]  # (nv, 6) joint columns
-    Z: NDArray[np.float64]  # (nv, 4, 6) dual columns at start and end of damped joints, for child and parent
-    wrench: NDArray[np.float64]  # (n+1, 6) scratch
-    # of symbolic joints (maximal_symbolic.py)
-    basis: NDArray[np.float64]  # (n+1, 6, 6) twists the joint of a body allows at the start of the step, then those it forbids
-    dual: NDArray[np.float64]  # (nv, 6) dual columns
-    small: NDArray[np.float64]  # (6, 6) scratch
-    small_swap: NDArray[np.int64]  # (6,) scratch
-    small_row: NDArray[np.float64]  # (6,) scratch
-    inverse: NDArray[np.float64]  # (6, 6) scratch
-    charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
-    chart: NDArray[np.float64]  # (SCRATCH,) the same
+    node: floats("n+1", POSE_COLUMNS)  # poses at the start of the step
+    end: floats("n+1", POSE_COLUMNS)  # at its end
+    apart: floats("nc", 3)  # from the centre of body A to the point of body B, world axes, at the start of the step
+    apart_end: floats("nc", 3)  # at its end
+    off: floats("m")  # values of dot products of directions at the start of the step
+    d: floats("6*n + m")  # unknowns: displacements (Cayley vector, translation) of bodies 1..n, then multipliers
+    d_old: floats("6*n + m")  # before the last correction
+    d_last: floats("6*n + m")  # of the last step
+    step: floats("6*n + m")  # correction being tried
+    history: floats(6, "6*n + m")  # backward differences of the unknowns over the last steps
+    r: floats("6*n + m")  # residual: momenta, then constraints
+    z: floats("6*n + m")  # solution of the linear system
+    disp: floats("n+1", DISP_COLUMNS)
+    mu: floats("n+1", 6)  # momenta leaving the start of the step, body axes
+    x: floats("n+1", 6)  # retraction coordinates
+    target: floats("n+1", 6)  # momenta the step has to start with
+    target_last: floats("n+1", 6)  # before the joint forces of the step were added
+    G0: floats("ns", 6, 6)  # constraint rows at the start: directions of constraint impulses
+    G1: floats("ns", 6, 6)  # derivatives of the constraints in the end poses
+    values: floats("size")  # fronts, one after the other
+    column: floats("longest")  # scratch as long as the longest column of a front
+    swap: integers("indices")  # row exchanges, by place in Net.index
+    q: floats("nq")  # joint coordinates at the start of the step
+    q_end: floats("nq")  # at its end
+    dq: floats("nv")  # joint increments
+    load: floats("nv")  # scratch for joint forces
+    load_row: floats(1, "nv")  # the same memory
+    rate: floats("nv")  # scratch for joint velocities
+    zero: floats("nv")  # zeros
+    S: floats("nv", 6)  # joint columns
+    Z: floats("nv", 4, 6)  # dual columns at start and end of damped joints, for child and parent
+    wrench: floats("n+1", 6)  # scratch
+    # of symbolic joints (kernels/maximal/symbolic.py)
+    basis: floats("n+1", 6, 6)  # twists the joint of a body allows at the start of the step, then those it forbids
+    dual: floats("nv", 6)  # dual columns
+    small: floats(6, 6)  # scratch
+    small_swap: integers(6)  # scratch
+    small_row: floats(6)  # scratch
+    inverse: floats(6, 6)  # scratch
+    charts: floats(SCRATCH_ROWS, 6)  # scratch of joints/charts.py
+    chart: floats(SCRATCH)  # the same
     jets: Jets
+    # of laws on bodies (laws.py)
+    laws: layout.Laws
+    law_world: floats("(n+1)*(laws>0)", 12)  # poses of the bodies' origins, as in layout.Work.world; only if there are laws
+    law_end: floats("(n+1)*(laws>0)", 6)  # mean twists of the step in the axes of its end; likewise
 
 
-def make_flow(n: int, nq: int, nv: int, m: int, nc: int, slots: int, size: int, longest: int, pivots: int, most: int) -> Flow:
-    """Memory for n bodies, m rows of nc constraints; most: largest number of coordinates a potential depends on."""
-
-    def zeros(*shape):
-        return np.zeros(shape)
-
-    unknowns = 6 * n + m
-    load = zeros(nv)
-    flow = Flow(
-        node=zeros(n + 1, POSE_COLUMNS), end=zeros(n + 1, POSE_COLUMNS), apart=zeros(nc, 3), apart_end=zeros(nc, 3), off=zeros(m),
-        d=zeros(unknowns), d_old=zeros(unknowns), d_last=zeros(unknowns), step=zeros(unknowns), history=zeros(6, unknowns),
-        r=zeros(unknowns), z=zeros(unknowns), disp=zeros(n + 1, DISP_COLUMNS), mu=zeros(n + 1, 6), x=zeros(n + 1, 6),
-        target=zeros(n + 1, 6), target_last=zeros(n + 1, 6), G0=zeros(slots, 6, 6), G1=zeros(slots, 6, 6), values=zeros(size),
-        column=zeros(longest), swap=np.zeros(pivots, dtype=np.int64), q=zeros(nq), q_end=zeros(nq), dq=zeros(nv), load=load,
-        load_row=load.reshape(1, nv), rate=zeros(nv), zero=zeros(nv), S=zeros(nv, 6), Z=zeros(nv, 4, 6), wrench=zeros(n + 1, 6),
-        basis=zeros(n + 1, 6, 6), dual=zeros(nv, 6), small=zeros(6, 6), small_swap=np.zeros(6, dtype=np.int64), small_row=zeros(6),
-        inverse=zeros(6, 6), charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), jets=Jets(zeros(most), zeros(1, 1 + most + most**2)),
-    )  # fmt: skip
+def make_flow(sizes: Mapping[str, int]) -> Flow:
+    """Memory for n bodies, m rows of nc constraints with ns slots; most: largest number of coordinates a potential depends on."""
+    load = np.zeros(sizes["nv"])
+    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1))
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0
     return flow

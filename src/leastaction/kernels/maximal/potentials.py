@@ -1,10 +1,11 @@
-"""Potentials in maximal coordinates: springs between points push bodies, energies of coordinates and joint springs push joints."""
+"""Forces at a node in maximal coordinates: wrenches and springs between points push bodies, other potentials push joints."""
 
-from ...compiling.decorators import apart, inlined
+from ...compiling.decorators import apart, inlined, kernel
 from ...lie.algebra import add, cross, load3, load9, matvec, scale, sub, tmatvec
+from ..forces.potentials import add_potentials, energy_of_distance
+from ..forces.wrenches import constant_wrench
 from ..tree.layout import PAIR_A, PAIR_B
 from ..tree.loads import spring_gradient
-from ..tree.potentials import add_potentials, energy_of_distance
 from .joints import add_joint_forces
 from .layout import POSE_R, POSE_X
 
@@ -17,6 +18,24 @@ def push_point(s, i, point, force, factor):
     for a in range(3):
         s.target[i, a] += moment[a]
         s.target[i, 3 + a] += f[a]
+
+
+@inlined
+def push_body(b, out, i, factor, moment, force):
+    """out[i] += factor * a wrench on body i, given at the origin of its frame in the tree, at its centre of mass."""
+    moment = sub(moment, cross(load3(b.com, i, 0), force))
+    for a in range(3):
+        out[i, a] += factor * moment[a]
+        out[i, 3 + a] += factor * force[a]
+
+
+@kernel
+def kick_by_wrenches(m, b, s, kick):
+    """target += kick * constant wrenches at the node."""
+    for e in range(m.wrench_on.shape[0]):
+        i = m.wrench_on[e, 0]
+        moment, force = constant_wrench(m, e, load9(s.node, i, POSE_R))
+        push_body(b, s.target, i, kick, moment, force)
 
 
 @apart

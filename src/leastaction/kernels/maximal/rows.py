@@ -7,7 +7,9 @@ left-trivialised variation eta = (angular, linear) of that body's pose.  Read as
 import math
 
 from ...compiling.decorators import inlined, kernel
+from ...joints.rows import DISTANCE, DOT, POINT
 from ...lie.algebra import add, cross, dot, load3, load9, matmul, matvec, quat_rotate_minus, scale, store3, sub, tmatvec
+from ...lie.rotations import angle_about_z, near
 from .layout import (
     A_P,
     A_R,
@@ -19,12 +21,9 @@ from .layout import (
     D_MOVE,
     D_U,
     D_W,
-    DISTANCE,
-    DOT,
     FIRST_ROW,
     FIRST_SLOT,
     GEAR,
-    POINT,
     POSE_R,
     POSE_X,
     ROW_U,
@@ -84,12 +83,6 @@ def joint_frame(b, poses, apart, c):
 @inlined
 def column(m, j):
     return m[j], m[3 + j], m[6 + j]
-
-
-@inlined
-def angle_about_z(Y):
-    """Angle of a rotation about z; of one close to it, that of its best fit."""
-    return math.atan2(Y[3] - Y[1], Y[0] + Y[4])
 
 
 @inlined
@@ -199,13 +192,10 @@ def two_frame_gradient(b, poses, apart, c, G):
 
 
 @inlined
-def coordinate(b, poses, apart, c, turning, near):
-    """Coordinate of joint c with one degree of freedom: the angle closest to `near`, or the position."""
+def coordinate(b, poses, apart, c, turning, old):
+    """Coordinate of joint c with one degree of freedom: the angle closest to the old one, or the position."""
     Y, t = joint_frame(b, poses, apart, c)
-    if turning:
-        angle = angle_about_z(Y)
-        return angle + 2.0 * math.pi * math.floor((near - angle) / (2.0 * math.pi) + 0.5)
-    return t[2]
+    return near(angle_about_z(Y), old) if turning else t[2]
 
 
 @kernel

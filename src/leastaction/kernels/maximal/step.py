@@ -8,14 +8,14 @@ Bodies are the discrete bodies of docs/theory (1) to (3); unknowns are their dis
 
 from ...compiling.decorators import inlined, kernel
 from ...compiling.memory import get, put
-from ...lie import retraction_quaternion as quaternion
-from ...lie import retractions
 from ...lie.algebra import add, dot, load3, load6, load9, matmul, matvec, quat_mul, quat_to_matrix, scale, store3, store9, sub, symvec
+from ...lie.retractions import BODY, couples
 from ..tree.layout import INERTIA, MASS, MOMENT, NV, VI
 from ..tree.loads import custom_forces
 from ..tree.newton_matrix import first_order_stiffness
 from .constraints import gradients, values
 from .joints import add_joint_forces, coordinates, damper_columns, increments
+from .laws import push_at_start
 from .layout import (
     D_MOVE,
     D_R,
@@ -34,8 +34,6 @@ from .layout import (
     SLOT_CON,
     SLOT_STRIDE,
 )
-
-QUATERNION = 2  # number of the retraction beside those of lie/retractions.py
 
 
 @inlined
@@ -66,16 +64,10 @@ def body_momenta(b, s, h, retraction):
     for i in range(1, s.node.shape[0]):
         k = 6 * (i - 1)
         w, u, t = s.disp[i, D_W], load3(s.disp, i, D_U), (s.d[k + 3], s.d[k + 4], s.d[k + 5])
-        if retraction == QUATERNION:
-            phi, rho = quaternion.coordinates(w, u, t)
-        else:
-            phi, rho = retractions.coordinates(retraction, w, u, t)
+        phi, rho = BODY.coordinates(retraction, w, u, t)
         a = symvec(load6(b.body, i, INERTIA), scale(1.0 / h, phi))
         l = scale(b.body[i, MASS] / h, rho)
-        if retraction == QUATERNION:
-            a, l = quaternion.cotangent(phi, rho, a, l)
-        else:
-            a, l = retractions.cotangent(retraction, phi, rho, a, l)
+        a, l = BODY.cotangent(retraction, phi, rho, a, l)
         store3(s.x, i, 0, phi)
         store3(s.x, i, 3, rho)
         store3(s.mu, i, 0, a)
@@ -129,6 +121,7 @@ def clear(a):
 
 @inlined
 def depends_on_speed(m):
+    """Is there a force in joint space that depends on velocities?"""
     return m.has_dampers or m.custom.shape[0] > 0
 
 
@@ -141,6 +134,8 @@ def evaluate(m, b, s, h, t, retraction):
     values(m, b, s, s.r, 6 * (s.node.shape[0] - 1))
     if depends_on_speed(m):
         push_joints(m, b, s, h, t)
+    if m.law_on.shape[0] > 0:
+        push_at_start(m, b, s, h, t, retraction)
 
 
 @inlined
@@ -182,12 +177,11 @@ def assemble(m, b, s, h, retraction, exact):
         mass, moment, inertia = b.body[i, MASS], load3(b.body, i, MOMENT), load6(b.body, i, INERTIA)
         if not exact:
             aa, _, _, ll = first_order_stiffness(phi, mass, moment, inertia)
-        elif retraction == QUATERNION:
-            aa, ll = quaternion.stiffness(phi, rho, mass, inertia)
         else:
-            aa, al, la, ll = retractions.stiffness(retraction, phi, rho, mass, moment, inertia)
-            put9(a, at + 3 * stride, stride, 1.0 / h, al)
-            put9(a, at + 3, stride, 1.0 / h, la)
+            aa, al, la, ll = BODY.stiffness(retraction, phi, rho, mass, moment, inertia)
+            if couples(retraction):
+                put9(a, at + 3 * stride, stride, 1.0 / h, al)
+                put9(a, at + 3, stride, 1.0 / h, la)
         put9(a, at, stride, 1.0 / h, aa)
         put9(a, at + 3 * stride + 3, stride, 1.0 / h, ll)
     for e in range(b.slot.shape[0]):

@@ -6,22 +6,25 @@ G changes its sign when velocities do, so the same steps lead back.  Taking h = 
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiling.call import call_force
-from ...compiling.decorators import entry, kernel
+from ...compiling.address import call_force
+from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import floats
 from ...joints import dispatch
+from ..solving.guess import continue_polynomial
+from ..solving.memory import HISTORY, TIME
+from ..solving.newton import UNBOUNDED, solve_equations
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.evaluate import acceleration, place
-from ..tree.layout import HISTORY, KIND, LAST_RESIDUAL, NV, QI, SCALE, STARTED, TIME, VI, Work
-from ..tree.step import arrive_with_kick, begin, extrapolate, give_up
-from .variational import CONVERGED, NOT_FINITE, STALLED, solve_step
-
-# status of a run beside those of the plain time loop
-BAD_DENSITY = 3
+from ..tree.layout import KIND, NV, QI, VI, Middle, Tree, Work
+from ..tree.step import SWEEPS, arrive, begin, give_up
+from .loop import BAD_DENSITY, FINISHED, NOT_FINITE, STALLED, Method, make_steps
+from .record import write_node
+from .variational import EQUATIONS, Options, Step
 
 # entries of Controller.clock
 DENSITY, FIRST_HALF = range(2)
@@ -33,15 +36,38 @@ class Controller(NamedTuple):
     reversible: int  # 0: naive
     address: int  # of the compiled density, or -1: sqrt(1 + |v|^2 / speed^2)
     speed: float
-    clock: NDArray[np.float64]  # (2,) density at the last half step (at the node before the first one), has a step been made?
+    clock: floats(2)  # density at the last half step (at the node before the first one), has a step been made?
     work: Work  # for evaluations at the node, so that the factorisation of the solver survives
-    bodies: NDArray[np.float64]  # (n+1, 6) scratch
-    v: NDArray[np.float64]  # (nv,) velocities at the node
-    a: NDArray[np.float64]  # (nv,) accelerations
-    force: NDArray[np.float64]  # (nv,) gravity, wrenches and springs
-    q: NDArray[np.float64]  # (nq,) scratch
-    d: NDArray[np.float64]  # (nv,) scratch
-    out: NDArray[np.float64]  # (nv,) what the density function writes to
+    bodies: floats("n+1", 6)  # scratch
+    v: floats("nv")  # velocities at the node
+    a: floats("nv")  # accelerations
+    force: floats("nv")  # gravity, wrenches and springs
+    q: floats("nq")  # scratch
+    d: floats("nv")  # scratch
+    out: floats("nv")  # what the density function writes to
+
+
+class Arrays(NamedTuple):
+    """Memory of a simulation.  w.target is the momentum p itself at a node; w.d the mean velocity of the last step, which is smooth."""
+
+    m: Tree
+    w: Work
+    mid: Middle | None
+    controller: Controller
+    memory: NDArray[np.float64]
+    options: Options  # h is the step where the density is 1
+
+
+class Adaptive(NamedTuple):
+    """The same with the sweeps to use."""
+
+    sweeps: Any
+    m: Tree
+    w: Work
+    mid: Middle | None
+    controller: Controller
+    memory: NDArray[np.float64]
+    options: Options
 
 
 @kernel
@@ -108,64 +134,75 @@ def next_step(m, w, c, t, dt):
 
 
 @entry
-def node_density(m, w, c, t, dt, tau):
+def node_density(a, tau):
     """Density at the present node, between two half steps: what a simulation has to start with to continue or to go back."""
+    c, t, dt = a.controller, a.memory[TIME], a.options.h
     if c.clock[FIRST_HALF] == 0.0:
         return c.clock[DENSITY]
-    evaluate_node(m, w, c, t, tau)
-    return c.clock[DENSITY] + 0.5 * dt * growth(m, w, c, t, dt)
+    evaluate_node(a.m, a.w, c, t, tau)
+    return c.clock[DENSITY] + 0.5 * dt * growth(a.m, a.w, c, t, dt)
+
+
+@inlined
+def begin_step(s):
+    begin(s.sweeps, s.m, s.w, s.mid, 0.0)
+
+
+@inlined
+def step(s, tau, row):
+    c, memory = s.controller, s.memory
+    evaluate_node(s.m, s.w, c, memory[TIME], tau[row])
+    before = c.clock[DENSITY]
+    h = next_step(s.m, s.w, c, memory[TIME], s.options.h)
+    if not (0.0 < h < UNBOUNDED):
+        c.clock[DENSITY] = before
+        return 0, BAD_DENSITY
+    kick(s.w, s.mid, c, int(memory[HISTORY]), h, tau, row)
+    length = Options(h, s.options.tol, s.options.retraction, s.options.most, s.options.patient)
+    count, size = solve_equations(EQUATIONS, Step(s.sweeps, s.m, s.w, s.mid, None, memory, length), memory, s.options.tol, s.options.most)
+    if not (size <= 1.0):
+        give_up(s.w, memory)
+        to_velocity(s.w, h)
+        c.clock[DENSITY] = before
+        return count, STALLED if size < UNBOUNDED else NOT_FINITE
+    memory[TIME] += h
+    memory[HISTORY] += 1.0
+    c.clock[FIRST_HALF] = 1.0
+    arrive(s.sweeps, s.m, s.w, s.mid, h, 0.5 * h, memory[TIME])
+    for j in range(s.w.d.shape[0]):
+        s.w.target[j] += 0.5 * h * tau[row, j]
+    to_velocity(s.w, h)
+    return count, FINISHED
+
+
+@inlined
+def kick(w, mid, c, known, h, tau, row):
+    """The left half impulse, and the guess of the increment from the mean velocities of the last steps."""
+    for j in range(w.d.shape[0]):
+        w.target_last[j] = w.target[j]
+        w.target[j] += 0.5 * h * ((c.force[j] if mid is None else 0.0) + tau[row, j])
+        w.d_last[j] = h * w.d[j]
+    continue_polynomial(w.d, w.history, known, 0, w.d.shape[0], True, False)
+    for j in range(w.d.shape[0]):
+        w.d[j] *= h
+
+
+@inlined
+def to_velocity(w, h):
+    for j in range(w.d.shape[0]):
+        w.d[j] /= h
+
+
+@inlined
+def write(s, record):
+    write_node(record, s.memory[TIME], s.w.q, s.w.target, 0.0)
+
+
+METHOD = Method(begin_step, step, write)
 
 
 @entry
-def run(m, w, mid, c, memory, dt, end, steps, tau, tol, retraction, max_evaluations, stride, out_q, out_p, out_t, evaluations):
-    """Make `steps` steps or as many as it takes to reach the time `end`; returns (steps made, status).
-
-    target holds the momentum p itself at a node; w.d the mean velocity of the last step, which is smooth in the steps.
-    out_t: times of the recorded nodes; other arguments as in kernels/variational.run
-    """
-    nv = w.d.shape[0]
-    if memory[STARTED] == 0.0:
-        begin(m, w, mid, 0.0)
-        memory[STARTED] = 1.0
-    for step in range(steps):
-        if not memory[TIME] < end:
-            return step, CONVERGED
-        row = step if tau.shape[0] > 1 else 0
-        evaluate_node(m, w, c, memory[TIME], tau[row])
-        before = c.clock[DENSITY]
-        h = next_step(m, w, c, memory[TIME], dt)
-        if not (0.0 < h < 1e300):
-            c.clock[DENSITY] = before
-            return step, BAD_DENSITY
-        for j in range(nv):
-            w.target_last[j] = w.target[j]
-            w.target[j] += 0.5 * h * ((c.force[j] if mid is None else 0.0) + tau[row, j])
-            w.step[j] = w.d[j]
-        extrapolate(w, int(memory[HISTORY]))
-        for j in range(nv):
-            w.d[j] *= h
-            w.d_last[j] = h * w.step[j]
-        used, norm = solve_step(m, w, mid, None, memory, h, tol, retraction, max_evaluations, True)
-        evaluations[step] = used
-        memory[LAST_RESIDUAL] = norm
-        if not (norm <= tol * memory[SCALE]):
-            give_up(w, memory)
-            for j in range(nv):
-                w.d[j] /= h
-            c.clock[DENSITY] = before
-            return step, STALLED if norm < 1e300 else NOT_FINITE
-        memory[TIME] += h
-        memory[HISTORY] += 1.0
-        c.clock[FIRST_HALF] = 1.0
-        arrive_with_kick(m, w, mid, h, 0.5 * h, memory[TIME])
-        for j in range(nv):
-            w.target[j] += 0.5 * h * tau[row, j]
-            w.d[j] /= h
-        if (step + 1) % stride == 0:
-            k = (step + 1) // stride - 1
-            out_t[k] = memory[TIME]
-            for j in range(w.q.shape[0]):
-                out_q[k, j] = w.q[j]
-            for j in range(nv):
-                out_p[k, j] = w.target[j]
-    return steps, CONVERGED
+def run(a, record, tau, steps, end):
+    """Make `steps` steps or as many as it takes to reach the time `end`; returns (steps made, status)."""
+    s = Adaptive(SWEEPS, a.m, a.w, a.mid, a.controller, a.memory, a.options)
+    return make_steps(METHOD, s, a.memory, record, tau, steps, end)

@@ -10,45 +10,56 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiling.decorators import entry, kernel
-from ..tree.drnea import set_node
-from ..tree.layout import (
-    ALWAYS_NEW,
-    FACTOR_COLUMNS,
-    HISTORY,
-    LAST_RESIDUAL,
-    LINEAR_COLUMNS,
-    MEMORY,
-    RATE,
-    RATE_AGED,
-    RATE_FIRST,
-    SCALE,
-    STARTED,
-    TIME,
-    Work,
-)
-from ..tree.step import arrive_with_kick, begin, start_step
-from .variational import CONVERGED, NOT_FINITE, STALLED, solve_step
+from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import allocate, floats, integers
+from ..solving.guess import ORDERS, continue_polynomial
+from ..solving.memory import ALWAYS_NEW, HISTORY, LAST_RESIDUAL, RATE, SCALE, TIME, make_memory
+from ..solving.memory import SIZE as MEMORY
+from ..solving.newton import UNBOUNDED, solve_equations
+from ..tree.layout import FACTOR_COLUMNS, LINEAR_COLUMNS, Middle, Tree, Work
+from ..tree.step import SWEEPS, arrive, begin, start_step
+from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
+from .record import write_node
+from .variational import EQUATIONS, Options, Step
 
 
 class Stages(NamedTuple):
     """What each of the s stages remembers from one composed step to the next, and the start of the present one."""
 
-    gamma: NDArray[np.float64]  # (s,) lengths of the stages in units of the step; their sum is 1
-    memory: NDArray[np.float64]  # (s, MEMORY) as in the plain time loop; time and start are kept by stage 0
-    d: NDArray[np.float64]  # (s, nv) increments
-    leader: NDArray[np.int64]  # (s,) the stage whose middle is nearest among those made before: of this step, or of the last one
-    lead: NDArray[np.float64]  # (nv,) increment of the leader, scaled to the length of the present stage
-    ahead: NDArray[np.float64]  # (s, DEPTH, nv) increments minus lead of the last composed steps, newest first
-    S1: NDArray[np.float64]  # (s, nv, 6)
-    factor: NDArray[np.float64]  # (s, nv, FACTOR_COLUMNS)
-    linear: NDArray[np.float64]  # (s, n+1, LINEAR_COLUMNS)
-    d_start: NDArray[np.float64]  # (s, nv) increments before the composed step
-    q_start: NDArray[np.float64]  # (nq,) coordinates at its start
-    target_start: NDArray[np.float64]  # (nv,) target momentum there, half kick of the first stage included
+    gamma: floats("s")  # lengths of the stages in units of the step; their sum is 1
+    memory: floats("s", MEMORY)  # as of a plain step; the clock is kept by stage 0
+    d: floats("s", "nv")  # increments
+    leader: integers("s")  # the stage whose middle is nearest among those made before: of this step, or of the last one
+    lead: floats("nv")  # increment of the leader, scaled to the length of the present stage
+    ahead: floats("s", "nv")  # increments minus lead of the last composed step
+    differences: floats("s", ORDERS, "nv")  # and their backward differences
+    S1: floats("s", "nv", 6)
+    factor: floats("s", "nv", int(FACTOR_COLUMNS))
+    linear: floats("s", "n+1", int(LINEAR_COLUMNS))
+    d_start: floats("s", "nv")  # increments before the composed step
+    q_start: floats("nq")  # coordinates at its start
+    target_start: floats("nv")  # target momentum there, half kick of the first stage included
 
 
-DEPTH = 6
+class Arrays(NamedTuple):
+    """Memory of a simulation, as Python hands it over."""
+
+    m: Tree
+    w: Work
+    mid: Middle | None
+    stages: Stages
+    options: Options
+
+
+class Composed(NamedTuple):
+    """The same with the sweeps to use."""
+
+    sweeps: tuple
+    m: Tree
+    w: Work
+    mid: Middle | None
+    stages: Stages
+    options: Options
 
 
 def leaders(gamma: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -58,16 +69,10 @@ def leaders(gamma: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array([np.argmin(np.abs(times - middle[i])) for i, times in enumerate(known)], dtype=np.int64)
 
 
-def make_stages(gamma: NDArray[np.float64], n: int, nq: int, nv: int) -> Stages:
-    s = len(gamma)
-    stages = Stages(
-        gamma=np.array(gamma), memory=np.zeros((s, MEMORY)), d=np.zeros((s, nv)), leader=leaders(gamma), lead=np.zeros(nv),
-        ahead=np.zeros((s, DEPTH, nv)),
-        S1=np.zeros((s, nv, 6)), factor=np.zeros((s, nv, int(FACTOR_COLUMNS))), linear=np.zeros((s, n + 1, int(LINEAR_COLUMNS))),
-        d_start=np.zeros((s, nv)), q_start=np.zeros(nq), target_start=np.zeros(nv),
-    )  # fmt: skip
-    stages.memory[:, RATE] = ALWAYS_NEW
-    stages.memory[:, [RATE_FIRST, RATE_AGED]] = 0.01
+def make_stages(gamma: NDArray[np.float64], t: float, n: int, nq: int, nv: int) -> Stages:
+    sizes = {"s": len(gamma), "n": n, "nq": nq, "nv": nv}
+    stages = allocate(Stages, sizes, gamma=np.array(gamma), leader=leaders(gamma))
+    stages.memory[:] = make_memory(t)
     return stages
 
 
@@ -76,65 +81,28 @@ def work_of_stage(w, stages, i):
     """Work that shares the node with all stages and has the increments and the factorisation of stage i."""
     return Work(
         w.row, w.q, stages.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, w.history, w.S0, stages.S1[i],
-        stages.factor[i], stages.linear[i], w.art, w.world, w.charts, w.chart, w.x, w.jet,
+        stages.factor[i], stages.linear[i], w.art, w.world, w.charts, w.chart, w.x, w.jet, w.laws,
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def guess(stages, i, d):
-    """d = lead + its last differences to the leader, continued by a polynomial of degree -1 (zero) to DEPTH - 2.
-
-    As in kernels/step.extrapolate a degree is raised as long as that would have guessed the last difference much better.
-    """
-    nv, known = d.shape[0], int(stages.memory[i, HISTORY])
-    a = stages.ahead[i]
-    ratio = stages.gamma[i] / stages.gamma[stages.leader[i]]
-    e0, e1, e2, e3, e4, e5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(nv):
-        a0, a1, a2, a3, a4, a5 = a[0, j], a[1, j], a[2, j], a[3, j], a[4, j], a[5, j]
-        e0 = max(e0, abs(a0))
-        e1 = max(e1, abs(a0 - a1))
-        e2 = max(e2, abs(a0 - 2.0 * a1 + a2))
-        e3 = max(e3, abs(a0 - 3.0 * (a1 - a2) - a3))
-        e4 = max(e4, abs(a0 - 4.0 * (a1 + a3) + 6.0 * a2 + a4))
-        e5 = max(e5, abs(a0 - 5.0 * (a1 - a4) + 10.0 * (a2 - a3) - a5))
-    degree = -1
-    if known >= 3 and e1 < 0.3 * e0:
-        degree = 0
-        if known >= 4 and e2 < 0.3 * e1:
-            degree = 1
-            if known >= 5 and e3 < 0.3 * e2:
-                degree = 2
-                if known >= 6 and e4 < 0.3 * e3:
-                    degree = 3
-                    if known >= 7 and e5 < 0.3 * e4:
-                        degree = 4
-    for j in range(nv):
-        lead = ratio * stages.d[stages.leader[i], j]
-        stages.lead[j] = lead
-        if known == 0:
-            continue  # d holds a first guess
-        x = lead
-        if degree == 0:
-            x += a[0, j]
-        elif degree == 1:
-            x += 2.0 * a[0, j] - a[1, j]
-        elif degree == 2:
-            x += 3.0 * (a[0, j] - a[1, j]) + a[2, j]
-        elif degree == 3:
-            x += 4.0 * (a[0, j] + a[2, j]) - 6.0 * a[1, j] - a[3, j]
-        elif degree == 4:
-            x += 5.0 * (a[0, j] - a[3, j]) - 10.0 * (a[1, j] - a[2, j]) + a[4, j]
-        d[j] = x
+    """d = increment of the leader plus the last differences to it, continued by a polynomial."""
+    known, ratio = int(stages.memory[i, HISTORY]), stages.gamma[i] / stages.gamma[stages.leader[i]]
+    for j in range(d.shape[0]):
+        stages.lead[j] = ratio * stages.d[stages.leader[i], j]
+    if known == 0:
+        return  # d holds a first guess
+    ahead = stages.ahead[i]
+    continue_polynomial(ahead, stages.differences[i], known, 0, d.shape[0], True, True)
+    for j in range(d.shape[0]):
+        d[j] = stages.lead[j] + ahead[j]
 
 
-@kernel
+@inlined
 def remember_difference(stages, i):
-    a = stages.ahead[i]
-    for j in range(a.shape[1]):
-        for k in range(DEPTH - 1, 0, -1):
-            a[k, j] = a[k - 1, j]
-        a[0, j] = stages.d[i, j] - stages.lead[j]
+    for j in range(stages.lead.shape[0]):
+        stages.ahead[i, j] = stages.d[i, j] - stages.lead[j]
 
 
 @kernel
@@ -147,8 +115,8 @@ def remember_start(w, stages):
             stages.d_start[i, j] = stages.d[i, j]
 
 
-@kernel
-def back_to_start(m, w, stages, h, time):
+@inlined
+def back_to_start(sweeps, m, w, stages, h, time):
     """As before the composed step, so that it can be tried again with other forces."""
     for j in range(w.q.shape[0]):
         w.q[j] = stages.q_start[j]
@@ -156,53 +124,63 @@ def back_to_start(m, w, stages, h, time):
         w.target[j] = stages.target_start[j]
         for i in range(stages.d.shape[0]):
             stages.d[i, j] = stages.d_start[i, j]
-    set_node(m, w, h, 0.0, False, w.r)
+    sweeps.set_node(m, w, h, 0.0, False, w.r)
     for i in range(stages.d.shape[0]):
         stages.memory[i, HISTORY] = 0.0
         stages.memory[i, RATE] = ALWAYS_NEW
     stages.memory[0, TIME] = time
 
 
-@entry
-def run(m, w, mid, stages, h, steps, tau, tol, retraction, max_evaluations, stride, out_q, out_target, evaluations):
-    """Make `steps` composed steps of length h; arguments and result as kernels/variational.run.
+@inlined
+def begin_composed(s):
+    begin(s.sweeps, s.m, s.w, s.mid, s.stages.gamma[0] * s.options.h)
 
-    Between two stages the potential kicks with half of each: target = p + (gamma_i h / 2) forces at the start of stage i.
-    """
-    nv, count = w.target.shape[0], stages.gamma.shape[0]
-    clock = stages.memory[0]
-    if clock[STARTED] == 0.0:
-        begin(m, w, mid, stages.gamma[0] * h)
-        clock[STARTED] = 1.0
-    for step in range(steps):
-        row = step if tau.shape[0] > 1 else 0
-        remember_start(w, stages)
-        began = clock[TIME]
-        evaluations[step] = 0
-        for i in range(count):
-            length, following = stages.gamma[i] * h, stages.gamma[(i + 1) % count] * h
-            memory, ws = stages.memory[i], work_of_stage(w, stages, i)
-            memory[TIME] = clock[TIME]
-            start_step(ws, length, tau, row)
-            guess(stages, i, ws.d)
-            used, norm = solve_step(m, ws, mid, None, memory, length, tol, retraction, max_evaluations, True)
-            evaluations[step] += used
-            clock[LAST_RESIDUAL] = norm
-            clock[SCALE] = memory[SCALE]
-            if not (norm <= tol * memory[SCALE]):
-                back_to_start(m, w, stages, h, began)
-                return step, STALLED if norm < 1e300 else NOT_FINITE
-            clock[TIME] += length
-            memory[HISTORY] += 1.0
-            remember_difference(stages, i)
-            arrive_with_kick(m, ws, mid, length, 0.5 * (length + following), clock[TIME])
-            for j in range(nv):
-                w.target[j] += 0.5 * length * tau[row, j]
-        clock[TIME] = began + h  # the sum of the stages without its rounding
-        if (step + 1) % stride == 0:
-            k = (step + 1) // stride - 1
-            for j in range(w.q.shape[0]):
-                out_q[k, j] = w.q[j]
-            for j in range(nv):
-                out_target[k, j] = w.target[j]
-    return steps, CONVERGED
+
+@inlined
+def stage_options(options, length):
+    return Options(length, options.tol, options.retraction, options.most, options.patient)
+
+
+@inlined
+def step(s, tau, row):
+    """Between two stages the potential kicks with half of each: target = p + (gamma_i h / 2) forces at the start of stage i."""
+    stages, h, clock = s.stages, s.options.h, s.stages.memory[0]
+    count, known, began = stages.gamma.shape[0], clock[HISTORY], clock[TIME]
+    remember_start(s.w, stages)
+    evaluations = 0
+    for i in range(count):
+        length, following = stages.gamma[i] * h, stages.gamma[(i + 1) % count] * h
+        memory = stages.memory[i]
+        stage = Step(s.sweeps, s.m, work_of_stage(s.w, stages, i), s.mid, None, memory, stage_options(s.options, length))
+        memory[TIME] = clock[TIME]
+        memory[HISTORY] = known
+        start_step(stage.w, length, tau, row)
+        guess(stages, i, stage.w.d)
+        used, size = solve_equations(EQUATIONS, stage, memory, s.options.tol, s.options.most)
+        evaluations += used
+        clock[LAST_RESIDUAL], clock[SCALE] = memory[LAST_RESIDUAL], memory[SCALE]
+        if not (size <= 1.0):
+            back_to_start(s.sweeps, s.m, s.w, stages, h, began)
+            return evaluations, STALLED if size < UNBOUNDED else NOT_FINITE
+        clock[TIME] += length
+        remember_difference(stages, i)
+        arrive(s.sweeps, s.m, stage.w, s.mid, length, 0.5 * (length + following), clock[TIME])
+        for j in range(s.w.target.shape[0]):
+            s.w.target[j] += 0.5 * length * tau[row, j]
+    clock[HISTORY] = known
+    tick(clock, h)
+    return evaluations, FINISHED
+
+
+@inlined
+def write(s, record):
+    write_node(record, s.stages.memory[0, TIME], s.w.q, s.w.target, 0.0)
+
+
+METHOD = Method(begin_composed, step, write)
+
+
+@entry
+def run(a, record, tau, steps, end):
+    s = Composed(SWEEPS, a.m, a.w, a.mid, a.stages, a.options)
+    return make_steps(METHOD, s, a.stages.memory[0], record, tau, steps, end)

@@ -14,24 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import floats
 from ...joints import dispatch
-from ...joints.dispatch import FREE, SPHERICAL
-from ...lie.algebra import ZERO3, add, cross
-from ...lie.retraction_exp import displacement
-from ..constraints.ties import constrain_node
+from ...lie.retractions import EXP
+from ..constraints.ties import Ties, constrain_node
 from ..constraints.velocities import constrained_acceleration
+from ..solving.memory import TIME
 from ..tree.charts import switch_charts
 from ..tree.evaluate import acceleration, place
-from ..tree.layout import KIND, NV, QI, VI
+from ..tree.layout import KIND, NV, QI, VI, Tree, Work
+from .loop import FINISHED, NOT_FINITE, Method, make_steps, tick
+from .record import write_node
 
 # methods
 SEMI_IMPLICIT_EULER, HEUN, RK4, RKMK4 = range(4)
-
-# status of a run
-FINISHED, NOT_FINITE = 0, 1
-
-# entries of the clock: time of the first node, steps made since
-START, COUNT = 0, 1
 
 BLOWN_UP = 1e100  # beyond it even the energy would overflow
 
@@ -39,24 +35,29 @@ BLOWN_UP = 1e100  # beyond it even the energy would overflow
 class Stage(NamedTuple):
     """Memory of one simulation beside Work."""
 
-    q: NDArray[np.float64]  # (nq,) coordinates of the node
-    v: NDArray[np.float64]  # (nv,) velocities of the node
-    new_q: NDArray[np.float64]  # (nq,) coordinates of a stage
-    new_v: NDArray[np.float64]  # (nv,) velocities of a stage
-    x: NDArray[np.float64]  # (nq,) increment from node to stage: coordinates, or canonical coordinates of the group (nv)
-    d: NDArray[np.float64]  # (nv,) the same as an increment of joints/dispatch.py
-    drift: NDArray[np.float64]  # (nq,) time derivative of x
-    a: NDArray[np.float64]  # (nv,) time derivative of v
-    drift_sum: NDArray[np.float64]  # (nq,) weighted sum over the stages
-    a_sum: NDArray[np.float64]  # (nv,)
-    bodies: NDArray[np.float64]  # (n+1, 6) scratch of the forward dynamics
+    q: floats("nq")  # coordinates of the node
+    v: floats("nv")  # velocities of the node
+    new_q: floats("nq")  # coordinates of a stage
+    new_v: floats("nv")  # velocities of a stage
+    x: floats("nq")  # increment from node to stage: coordinates, or canonical coordinates of the group (nv)
+    d: floats("nv")  # the same as an increment of joints/dispatch.py
+    drift: floats("nq")  # time derivative of x
+    a: floats("nv")  # time derivative of v
+    drift_sum: floats("nq")  # weighted sum over the stages
+    a_sum: floats("nv")
+    bodies: floats("n+1", 6)  # scratch of the forward dynamics
 
 
-def make_stage(n: int, nq: int, nv: int) -> Stage:
-    return Stage(
-        q=np.zeros(nq), v=np.zeros(nv), new_q=np.zeros(nq), new_v=np.zeros(nv), x=np.zeros(nq), d=np.zeros(nv),
-        drift=np.zeros(nq), a=np.zeros(nv), drift_sum=np.zeros(nq), a_sum=np.zeros(nv), bodies=np.zeros((n + 1, 6)),
-    )  # fmt: skip
+class Arrays(NamedTuple):
+    """Memory of a simulation."""
+
+    m: Tree
+    w: Work
+    con: Ties | None
+    stage: Stage
+    memory: NDArray[np.float64]
+    method: int
+    h: float
 
 
 @inlined
@@ -71,23 +72,6 @@ def tableau(method, stage):
     return 0.5, 1.0 / 3.0
 
 
-@inlined
-def vector(a, k):
-    return a[k], a[k + 1], a[k + 2]
-
-
-@inlined
-def set_vector(a, k, x):
-    a[k], a[k + 1], a[k + 2] = x[0], x[1], x[2]
-
-
-@inlined
-def cayley_vector(w, u):
-    """2 tan(angle/2) n of a unit quaternion: the increment that joints/dispatch.py takes."""
-    f = 2.0 / w if w != 0.0 else 1e100  # half a turn
-    return f * u[0], f * u[1], f * u[2]
-
-
 @kernel
 def copy(source, target):
     for j in range(target.shape[0]):
@@ -97,27 +81,15 @@ def copy(source, target):
 @kernel
 def rotate_and_slide(m, x, d):
     """d = the increment that turns by the rotation vectors in x and translates by x in the axes of the step's start."""
-    copy(x, d)
     for i in range(1, m.link.shape[0]):
-        if m.link[i, KIND] == SPHERICAL or m.link[i, KIND] == FREE:
-            k = m.link[i, VI]
-            w, u, _ = displacement(vector(x, k), ZERO3)
-            set_vector(d, k, cayley_vector(w, u))
+        dispatch.rotate_and_slide(m.link[i, KIND], x, m.link[i, VI], m.link[i, NV], d)
 
 
 @kernel
 def exponential(m, x, d):
     """d = the increment exp(x) of every joint, a screw motion for free joints."""
-    copy(x, d)
     for i in range(1, m.link.shape[0]):
-        k = m.link[i, VI]
-        if m.link[i, KIND] == SPHERICAL:
-            w, u, _ = displacement(vector(x, k), ZERO3)
-            set_vector(d, k, cayley_vector(w, u))
-        elif m.link[i, KIND] == FREE:
-            w, u, t = displacement(vector(x, k), vector(x, k + 3))
-            set_vector(d, k, cayley_vector(w, u))
-            set_vector(d, k + 3, t)
+        dispatch.retract(m.link[i, KIND], EXP, x, m.link[i, VI], m.link[i, NV], d)
 
 
 @kernel
@@ -137,23 +109,8 @@ def coordinate_rates(m, q, v, out):
 @kernel
 def canonical_rates(m, x, v, out):
     """out[:nv] = dexp^-1_{-x} v of every joint, to second order in x."""
-    for j in range(v.shape[0]):
-        out[j] = v[j]
     for i in range(1, m.link.shape[0]):
-        k = m.link[i, VI]
-        if m.link[i, KIND] == SPHERICAL:
-            phi, omega = vector(x, k), vector(v, k)
-            y = cross(phi, omega)
-            z = cross(phi, y)
-            for j in range(3):
-                out[k + j] += 0.5 * y[j] + z[j] / 12.0
-        elif m.link[i, KIND] == FREE:
-            phi, rho, omega, vel = vector(x, k), vector(x, k + 3), vector(v, k), vector(v, k + 3)
-            y, yl = cross(phi, omega), add(cross(phi, vel), cross(rho, omega))
-            z, zl = cross(phi, y), add(cross(phi, yl), cross(rho, y))
-            for j in range(3):
-                out[k + j] += 0.5 * y[j] + z[j] / 12.0
-                out[k + 3 + j] += 0.5 * yl[j] + zl[j] / 12.0
+        dispatch.canonical_rate(m.link[i, KIND], x, m.link[i, VI], m.link[i, NV], v, out)
 
 
 @kernel
@@ -234,38 +191,49 @@ def is_sound(a):
     return sound
 
 
-@kernel
-def constraint_error(m, w, con, t, q):
-    place(m, w, q, w.r)
-    return constrain_node(m, w, con, t)
+@inlined
+def begin(s):
+    """Nothing to set up: every force is taken at a known state."""
+
+
+@inlined
+def step(s, tau, row):
+    """A step that is not finite is not made."""
+    return explicit_step(s.m, s.w, s.con, s.stage, s.memory, s.method, s.h, tau[row])
+
+
+@inlined
+def explicit_step(m, w, con, s, memory, method, h, tau):
+    if method == SEMI_IMPLICIT_EULER:
+        evaluations = euler_step(m, w, con, s, memory[TIME], h, tau)
+    else:
+        evaluations = runge_kutta_step(m, w, con, s, method, memory[TIME], h, tau)
+    if not (is_sound(s.new_q) and is_sound(s.new_v)):
+        return evaluations, NOT_FINITE
+    copy(s.new_q, s.q)
+    copy(s.new_v, s.v)
+    if m.has_charts:
+        switch_charts(m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
+    tick(memory, h)
+    return evaluations, FINISHED
+
+
+@inlined
+def write(s, record):
+    write_step(s.m, s.w, s.con, s.stage, s.memory, record)
+
+
+@inlined
+def write_step(m, w, con, s, memory, record):
+    k = write_node(record, memory[TIME], s.q, s.v, 0.0)
+    if con is not None:
+        place(m, w, s.q, w.r)
+        record.error[k] = constrain_node(m, w, con, memory[TIME])
+
+
+METHOD = Method(begin, step, write)
 
 
 @entry
-def run(m, w, con, s, clock, method, h, steps, tau, stride, out_q, out_v, out_error, evaluations):
-    """Make `steps` steps of length h; returns (steps made, status).  A step that is not finite is not made.
-
-    tau          (1, nv) or (steps, nv) joint forces, constant over each step
-    out_*        every stride-th node is written here, with constraints also their largest error
-    evaluations  number of force evaluations of each step
-    """
-    for step in range(steps):
-        t = clock[START] + clock[COUNT] * h
-        row = step if tau.shape[0] > 1 else 0
-        if method == SEMI_IMPLICIT_EULER:
-            evaluations[step] = euler_step(m, w, con, s, t, h, tau[row])
-        else:
-            evaluations[step] = runge_kutta_step(m, w, con, s, method, t, h, tau[row])
-        if not (is_sound(s.new_q) and is_sound(s.new_v)):
-            return step, NOT_FINITE
-        copy(s.new_q, s.q)
-        copy(s.new_v, s.v)
-        if m.has_charts:
-            switch_charts(m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
-        clock[COUNT] += 1.0
-        if (step + 1) % stride == 0:
-            k = (step + 1) // stride - 1
-            copy(s.q, out_q[k])
-            copy(s.v, out_v[k])
-            if con is not None:
-                out_error[k] = constraint_error(m, w, con, t + h, s.q)
-    return steps, FINISHED
+def run(a, record, tau, steps, end):
+    return make_steps(METHOD, a, a.memory, record, tau, steps, end)

@@ -1,61 +1,75 @@
-"""The variational step in maximal coordinates: Newton and time loop.   Bruedigam and Manchester 2020, in momentum form
+"""The variational integrator in maximal coordinates: how its equations are solved, and one step of it.   Bruedigam and Manchester 2020
 
-The equations are in maximal_step.py.
+The equations, in momentum form, are in kernels/maximal/step.py.
 """
 
-import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
-from ...lie.algebra import add, axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
+from ...lie.algebra import axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
 from ..maximal.constraints import force_directions
 from ..maximal.fronts import factorise, solve
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
+from ..maximal.laws import add_law_damping, largest_law_impulse, push_at_end
 from ..maximal.layout import (
     CON_KIND,
-    CURVATURE,
     D_R,
-    FIRST_CORRECTION,
     FIRST_ROW,
     GEAR,
     POSE_R,
     POSE_U,
     POSE_W,
     POSE_X,
-    RATE_EXACT,
     ROW_U,
     ROW_W,
     ROWS,
-)
-from ..maximal.potentials import kick_by_coordinates, kick_by_points
-from ..maximal.step import assemble, depends_on_speed, evaluate, joint_impulses, largest_between
+    Flow,
+    Net,
+)  # fmt: skip
+from ..maximal.potentials import kick_by_coordinates, kick_by_points, kick_by_wrenches
+from ..maximal.step import assemble, depends_on_speed, evaluate, joint_impulses
 from ..maximal.symbolic import change_charts
-from ..tree.layout import (
-    AGE,
-    ALWAYS_NEW,
-    HISTORY,
-    INERTIA,
-    LAST_RESIDUAL,
-    MASS,
-    RATE,
-    RATE_AGED,
-    SCALE,
-    STARTED,
-    TIME,
-    W_FORCE,
-    W_MOMENT,
-    W_POINT,
-    WORLD_FIXED,
-)
-from ..tree.step import continue_polynomial
-from .variational import BOLD_EVALUATIONS, CONVERGED, EXACT, NOT_FINITE, OLD, STALLED, grow_old
+from ..solving.choice import EXACT, choose_cheapest, grow_old, learn_curvature
+from ..solving.guess import continue_polynomial
+from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
+from ..solving.newton import (
+    BOLD,
+    CAREFUL,
+    NATURAL,
+    UNBOUNDED,
+    Equations,
+    largest,
+    largest_between,
+    relative_size,
+    residual_shrinks,
+    solve_equations,
+)  # fmt: skip
+from ..tree.layout import INERTIA, MASS, Tree
+from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
+from .record import write_node
 
-BOLD, CAREFUL, NATURAL = 0, 1, 2  # how Newton is kept from going astray, one after the other
 
-# what a new factorisation costs, in corrections (a solution and an evaluation each): two to three, but by an old one each shrinks the
-# residual less than the one before, and with few evaluations Newton strays less
-FACTORISATION = 1.0
+class Options(NamedTuple):
+    """What the user chose, as numbers."""
 
-ENOUGH = 0.7  # of what is allowed: a factorisation that promises to get below it is used
+    h: float  # length of a step, s
+    tol: float  # largest residual relative to the scales
+    retraction: int
+    most: int  # residual evaluations of a careful attempt
+
+
+class Arrays(NamedTuple):
+    """Memory of a simulation."""
+
+    m: Tree
+    b: Net
+    s: Flow
+    memory: NDArray[np.float64]
+    units: NDArray[np.float64]  # (2,) what is allowed: residuals of momenta, errors of constraints
+    options: Options
 
 
 @inlined
@@ -73,127 +87,77 @@ def set_correction(s):
         s.step[j] = s.z[j]
 
 
-@inlined
-def newton(m, b, s, memory, h, t, tol, retraction, max_evaluations, attempt):
-    """Solve the step; returns (evaluations, residual in units of what is allowed).
-
-    Momenta are compared with those of all bodies together, constraints with the largest displacement of the step.  A factorisation
-    is kept while that is cheaper than a new one (`keeps`); a correction by an old one that fails is taken back.  One by a new one
-    may let the residual grow tenfold (attempt BOLD), is halved until the residual shrinks (CAREFUL), or until the next correction by
-    the same matrix would be smaller (NATURAL, Deuflhard's monotonicity test: near singular positions, where rods overlap, the
-    residual says little about how far the solution is).
-    """
-    first, last = 6 * (s.node.shape[0] - 1), s.d.shape[0]
-    evaluations = 0
-    norm, momentum, length, correction = 0.0, 1.0, 1.0, 0.0
-    fraction = 1.0
-    used, taken_back = OLD, True
-    while True:
-        evaluate(m, b, s, h, t, retraction)
-        evaluations += 1
-        if evaluations == 1:
-            memory[SCALE] = momentum_scale(m, b, s, h, tol)
-            momentum, length = tol * memory[SCALE], tol * length_scale(b, s, tol)
-            grow_old(memory)
-        new = max(relative_size(largest_between(s.r, 0, first), momentum), relative_size(largest_between(s.r, first, last), length))
-        if used != EXACT or taken_back:
-            shrinks = new < 0.75 * norm
-        elif attempt == NATURAL:
-            solve(b, s)
-            shrinks = new < 1e300 and largest_between(s.z, 0, first) < (1.0 - 0.25 * fraction) * correction
-        else:
-            shrinks = new < (10.0 if attempt == BOLD else 1.0 - 0.25 * fraction) * norm
-        if taken_back or new <= 1.0 or shrinks:
-            if not taken_back:
-                learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW, correction)
-            norm = new
-            if not (norm < 1e300) or (norm <= 1.0 and (evaluations > 1 or norm <= 1e-3)):
-                break
-            fraction, taken_back = 1.0, False
-            used = choose_factorisation(m, b, s, memory, h, norm, retraction)
-            solve(b, s)
-            correction = largest_between(s.z, 0, first)
-            set_correction(s)
-            for j in range(last):
-                s.d_old[j] = s.d[j]
-        elif used == EXACT:
-            fraction *= 0.5
-            if fraction < 1e-4 or attempt == BOLD:
-                norm = new
-                break
-        else:
-            learn(memory, used, ALWAYS_NEW, correction)
-            fraction, taken_back = 0.0, True
-        if evaluations >= max_evaluations:
-            break
-        for j in range(last):
-            s.d[j] = s.d_old[j] - fraction * s.step[j]
-    return evaluations, norm
+# ------------------------------------------------------------------------------------------------------------- equations
 
 
 @inlined
-def relative_size(value, unit):
-    if value != value:
-        return 1e301
-    return value / unit if value > 0.0 else 0.0
+def evaluate_step(a, first):
+    """Momenta are compared with those of all bodies together, constraints with the largest displacement of the step."""
+    m, b, s, h = a.m, a.b, a.s, a.options.h
+    evaluate(m, b, s, h, a.memory[TIME], a.options.retraction)
+    if first:
+        tol = a.options.tol
+        a.memory[SCALE] = momentum_scale(m, b, s, h, tol)
+        a.units[0], a.units[1] = tol * a.memory[SCALE], tol * length_scale(b, s, tol)
+        grow_old(a.memory)
+    rows = 6 * (s.node.shape[0] - 1)
+    momenta = relative_size(largest_between(s.r, 0, rows), a.units[0])
+    return max(momenta, relative_size(largest_between(s.r, rows, s.d.shape[0]), a.units[1]))
 
 
 @inlined
-def corrections(norm, rate):
-    """How many corrections that shrink the residual by `rate` each lead from norm (in units of what is allowed) below ENOUGH."""
-    if norm * rate <= ENOUGH:
-        return 1.0
-    if rate > 0.9:
-        return 1e3
-    return math.ceil(math.log(norm / ENOUGH) / -math.log(rate))
-
-
-@inlined
-def keeps(memory, norm):
-    """Whether the factorisation at hand leads to the solution sooner than a new one.
-
-    A new one costs FACTORISATION corrections more, but is worth it the sooner the longer the one at hand has served.  By how much one
-    shrinks the residual, rho, is proportional to how far from the solution it was made: made again at the present iterate, it would
-    do so by rho^2.
-    """
-    rate = memory[RATE]
-    if rate >= ALWAYS_NEW:
-        return False
-    if memory[AGE] == 0.0:
-        return corrections(norm, rate) <= FACTORISATION + corrections(norm, rate * rate)
-    return corrections(norm, rate) <= FACTORISATION / memory[AGE] + corrections(norm, memory[RATE_EXACT])
-
-
-@kernel
-def choose_factorisation(m, b, s, memory, h, norm, retraction):
-    """Make a new factorisation if that leads to the solution sooner; returns OLD or EXACT."""
-    if keeps(memory, norm):
-        return OLD
-    if memory[AGE] == 1.0:
-        memory[RATE_AGED] *= 0.95  # gets a little better every time it is turned down, so that it is tried again
-    memory[AGE] = 0.0
-    assemble(m, b, s, h, retraction, True)
-    factorise(b, s)
-    return EXACT
-
-
-@inlined
-def learn(memory, used, rate, correction):
-    """Remember by how much a correction shrank the residual, and what to expect of the next one by the same factorisation.
-
-    The multipliers enter linearly, so the first correction by a new factorisation removes their errors and says little about the
-    next one; that is estimated from the size of the first correction.
-    """
+def choose(a, size):
+    used = choose_cheapest(a.memory, size)
     if used == EXACT:
-        memory[RATE_EXACT] = min(rate, 0.1)  # if not by the first correction, then by the next
-        memory[FIRST_CORRECTION] = correction
-        memory[RATE] = max(rate, memory[CURVATURE] * correction)
-    else:
-        memory[RATE] = rate
-        if memory[AGE] == 0.0 and memory[FIRST_CORRECTION] > 0.0:
-            memory[CURVATURE] = min(rate, 1.0) / memory[FIRST_CORRECTION]
-        elif memory[AGE] == 1.0:
-            memory[RATE_AGED] = min(rate, 1.0)
+        assemble(a.m, a.b, a.s, a.options.h, a.options.retraction, True)
+        if a.m.law_on.shape[0] > 0:
+            add_law_damping(a.m, a.b, a.s, a.options.retraction)
+        factorise(a.b, a.s)
+    return used
+
+
+@inlined
+def solve_linear(a):
+    s = a.s
+    solve(a.b, s)
+    set_correction(s)
+    for j in range(s.d.shape[0]):
+        s.d_old[j] = s.d[j]
+    return largest_between(s.z, 0, 6 * (s.node.shape[0] - 1))
+
+
+@inlined
+def move(a, fraction):
+    s = a.s
+    for j in range(s.d.shape[0]):
+        s.d[j] = s.d_old[j] - fraction * s.step[j]
+
+
+@inlined
+def learn(a, used, rate, correction):
+    learn_curvature(a.memory, used, rate, correction)
+
+
+@inlined
+def shrinks(a, new, old, fraction, correction, manner):
+    """NATURAL: the next correction by the same matrix would be smaller (Deuflhard's monotonicity test).
+
+    Near singular positions, where rods overlap, the residual says little about how far the solution is.
+    """
+    if manner != NATURAL:
+        return residual_shrinks(a, new, old, fraction, correction, manner)
+    solve(a.b, a.s)
+    return new < UNBOUNDED and largest_between(a.s.z, 0, 6 * (a.s.node.shape[0] - 1)) < (1.0 - 0.25 * fraction) * correction
+
+
+@inlined
+def restart(a):
+    s = a.s
+    for j in range(s.d.shape[0]):
+        s.d[j] = s.d_last[j]
+
+
+EQUATIONS = Equations(evaluate_step, choose, solve_linear, move, learn, shrinks, restart, (BOLD, CAREFUL, NATURAL))
 
 
 @inlined
@@ -211,6 +175,8 @@ def momentum_scale(m, b, s, h, tol):
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * b.extent, inertia))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(s.load, 0, s.load.shape[0]))
+    if m.law_on.shape[0] > 0:
+        top = max(top, largest_law_impulse(s, h))
     return top
 
 
@@ -242,7 +208,7 @@ def largest_compared(b, s):
     return top
 
 
-# --------------------------------------------------------------------------------------------- time loop
+# ------------------------------------------------------------------------------------------------------------------ a step
 
 
 @kernel
@@ -253,16 +219,7 @@ def apply_forces(m, b, s, kick):
         f = tmatvec(load9(s.node, i, POSE_R), scale(kick * b.body[i, MASS], g))
         for a in range(3):
             s.target[i, 3 + a] += f[a]
-    for e in range(m.wrench_on.shape[0]):
-        i = m.wrench_on[e, 0]
-        force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
-        if m.wrench_on[e, 1] == WORLD_FIXED:
-            R = load9(s.node, i, POSE_R)
-            force, moment = tmatvec(R, force), tmatvec(R, moment)
-        moment = add(moment, cross(sub(load3(m.wrench, e, W_POINT), load3(b.com, i, 0)), force))
-        for a in range(3):
-            s.target[i, a] += kick * moment[a]
-            s.target[i, 3 + a] += kick * force[a]
+    kick_by_wrenches(m, b, s, kick)
     if m.pair_on.shape[0] > 0:
         kick_by_points(m, b, s, kick)
     if m.has_springs or m.energy_at.shape[0] > 0:
@@ -295,6 +252,8 @@ def arrive(m, b, s, h, t):
         increments(m, s.q, s.q_end, True, s.dq)
         joint_impulses(m, s, h, t, s.q_end)
         add_joint_forces(m, b, s, s.node, s.apart, s.q_end, s.load_row, 0, 1.0, s.target)
+    if m.law_on.shape[0] > 0:
+        push_at_end(m, b, s, h, t)
     for j in range(s.q.shape[0]):
         s.q[j] = s.q_end[j]
     apply_forces(m, b, s, h)
@@ -309,65 +268,57 @@ def any_force(tau, row):
     return top > 0.0
 
 
-@kernel
-def constraint_error(b, s):
-    """Largest violation at the end of the last step."""
-    return largest_between(s.r, 6 * (s.node.shape[0] - 1), s.r.shape[0])
+@inlined
+def begin(a):
+    """`target` holds momenta: add the half kick."""
+    apply_forces(a.m, a.b, a.s, 0.5 * a.options.h)
+
+
+@inlined
+def step(a, tau, row):
+    m, b, s, memory, h = a.m, a.b, a.s, a.memory, a.options.h
+    unknowns, first = s.d.shape[0], 6 * (s.node.shape[0] - 1)
+    forced = any_force(tau, row)
+    for i in range(1, s.target.shape[0]):
+        for e in range(6):
+            s.target_last[i, e] = s.target[i, e]
+    if forced:
+        add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
+    for j in range(unknowns):
+        s.d_last[j] = s.d[j]
+    known = int(memory[HISTORY])
+    continue_polynomial(s.d, s.history, known, 0, first, False, False)
+    continue_polynomial(s.d, s.history, known, first, unknowns, False, False)
+    count, size = solve_equations(EQUATIONS, a, memory, a.options.tol, a.options.most)
+    if not (size <= 1.0):
+        restart(a)
+        for i in range(1, s.target.shape[0]):
+            for e in range(6):
+                s.target[i, e] = s.target_last[i, e]
+        memory[HISTORY], memory[RATE] = 0.0, ALWAYS_NEW
+        return count, STALLED if size < UNBOUNDED else NOT_FINITE
+    tick(memory, h)
+    arrive(m, b, s, h, memory[TIME])
+    if forced:
+        add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
+    if m.has_charts:
+        change_charts(m, s)
+    return count, FINISHED
+
+
+@inlined
+def write(a, record):
+    s = a.s
+    joint_momenta(a.m, a.b, s, s.q, s.target, s.load)
+    first = 6 * (s.node.shape[0] - 1)
+    k = write_node(record, a.memory[TIME], s.q, s.load, largest(s.off))
+    for j in range(record.multipliers.shape[1]):
+        record.multipliers[k, j] = s.d[first + j]
+
+
+METHOD = Method(begin, step, write)
 
 
 @entry
-def run(m, b, s, memory, h, steps, tau, tol, retraction, max_evaluations, stride, out_q, out_target, out_error, evaluations):
-    """Make `steps` steps of length h; returns (steps made, status).  As kernels/variational.py `run`.
-
-    out_error    (rows,) largest constraint violation at the recorded nodes
-    """
-    unknowns, first = s.d.shape[0], 6 * (s.node.shape[0] - 1)
-    if memory[STARTED] == 0.0:  # `target` holds momenta: add the half kick
-        apply_forces(m, b, s, 0.5 * h)
-        memory[STARTED] = 1.0
-    for step in range(steps):
-        row = step if tau.shape[0] > 1 else 0
-        forced = any_force(tau, row)
-        for i in range(1, s.target.shape[0]):
-            for a in range(6):
-                s.target_last[i, a] = s.target[i, a]
-        if forced:
-            add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
-        for j in range(unknowns):
-            s.d_last[j] = s.d[j]
-        continue_polynomial(s.d, s.history, int(memory[HISTORY]), 0, first, False)
-        continue_polynomial(s.d, s.history, int(memory[HISTORY]), first, unknowns, False)
-        count, norm = 0, 0.0
-        for attempt in (BOLD, CAREFUL, NATURAL):
-            more = min(max_evaluations, BOLD_EVALUATIONS) if attempt == BOLD else max_evaluations
-            more, norm = newton(m, b, s, memory, h, memory[TIME], tol, retraction, more, attempt)
-            count += more
-            if norm <= 1.0:
-                break
-            memory[RATE] = ALWAYS_NEW
-            for j in range(unknowns):  # perhaps a misleading guess: try again from the last increment, more carefully
-                s.d[j] = s.d_last[j]
-        evaluations[step] = count
-        memory[LAST_RESIDUAL] = norm * tol * memory[SCALE]
-        if not (norm <= 1.0):
-            for j in range(unknowns):
-                s.d[j] = s.d_last[j]
-            for i in range(1, s.target.shape[0]):
-                for a in range(6):
-                    s.target[i, a] = s.target_last[i, a]
-            memory[HISTORY], memory[RATE] = 0.0, ALWAYS_NEW
-            return step, STALLED if norm < 1e300 else NOT_FINITE
-        memory[TIME] += h
-        memory[HISTORY] += 1.0
-        arrive(m, b, s, h, memory[TIME])
-        if forced:
-            add_joint_forces(m, b, s, s.node, s.apart, s.q, tau, row, 0.5 * h, s.target)
-        if m.has_charts:
-            change_charts(m, s)
-        if (step + 1) % stride == 0:
-            k = (step + 1) // stride - 1
-            for j in range(s.q.shape[0]):
-                out_q[k, j] = s.q[j]
-            joint_momenta(m, b, s, s.q, s.target, out_target[k])
-            out_error[k] = constraint_error(b, s)
-    return steps, CONVERGED
+def run(a, record, tau, steps, end):
+    return make_steps(METHOD, a, a.memory, record, tau, steps, end)

@@ -1,4 +1,4 @@
-"""The time loop of Johnson and Murphey's integrator: Newton's method on the discrete Euler-Lagrange equations.
+"""Johnson and Murphey's integrator: its discrete Euler-Lagrange equations, and one step of it.
 
 Discrete Lagrangian Ld(q, q + d) = h L(q + alpha d, d/h), paper (19), forces f half at each end of the step:
 
@@ -6,73 +6,120 @@ Discrete Lagrangian Ld(q, q + d) = h L(q + alpha d, d/h), paper (19), forces f h
     next p = D2 Ld + h/2 f = dL/dqd + alpha h dL/dq + h/2 f                                                           (21)
     dr/dd = Lvv/h + alpha Lqv' - (1 - alpha) Lqv - alpha (1 - alpha) h Lqq - h/2 (alpha f_q + f_v/h)                  (22)
 
-With constraints `con` (else None) r - Dh(q)' lam = 0 and h(q + d) = 0, a bordered system (45), (46): see kernels/bordered.py.
+With constraints `con` (else None) r - Dh(q)' lam = 0 and h(q + d) = 0, a bordered system (45), (46): see kernels/constraints/bordered.py.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiling.decorators import entry, kernel
-from ...yardsticks.frame_derivatives import sum_curvatures, sum_gradients
-from ..constraints.bordered import correct, impulse_size, products, set_scales, violation
-from ..constraints.ties import RANK, constrain_node, place_anchors, row_values
+from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import floats, integers
+from ..constraints.bordered import correct, impulse_size, keep_impulses, products, set_scales, violation
+from ..constraints.ties import RANK, Ties, constrain_node, place_anchors, row_values
 from ..constraints.ties import gradients as constraint_gradients
 from ..lagrangian.derivatives import curvatures, gradients
+from ..lagrangian.frames import Frames
+from ..lagrangian.laws import add_law_damping, add_law_forces
+from ..lagrangian.layout import Lagrangian
+from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
+from ..solving.memory import SCALE, TIME
+from ..solving.newton import CAREFUL, UNBOUNDED, Equations, largest, relative_size, residual_shrinks, solve_equations
 from ..tree.drnea import set_node
-from ..tree.layout import AGE, ALWAYS_NEW, EXTRAPOLATE, HISTORY, LAST_RESIDUAL, RATE, SCALE, STARTED, TIME, P, R
-from ..tree.loads import custom_forces
-from ..tree.step import extrapolate, give_up, largest, start_step
-from .variational import CONVERGED, EXACT, NOT_FINITE, OLD, STALLED, back_to_last, grow_old, guess_multipliers, learn
+from ..tree.layout import P, R, Tree, Work
+from ..tree.loads import calls_user_functions, custom_forces
+from ..tree.step import give_up, start_step
+from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
+from .variational import back_to_last, guess, move_unknowns, write_step
 
 
 class Newton(NamedTuple):
     """Memory of Newton's method."""
 
-    middle: NDArray[np.float64]  # (nv,) configuration q + alpha d
-    velocity: NDArray[np.float64]  # (nv,) d/h
-    force: NDArray[np.float64]  # (nv,) forces without a potential
-    custom: NDArray[np.float64]  # (nv,) those of the user
-    J: NDArray[np.float64]  # (nv, nv) factors of the Jacobian
-    pivot: NDArray[np.int64]  # (nv,)
+    middle: floats("nv")  # configuration q + alpha d
+    velocity: floats("nv")  # d/h
+    force: floats("nv")  # forces without a potential
+    custom: floats("nv")  # those of the user
+    J: floats("nv", "nv")  # factors of the Jacobian
+    pivot: integers("nv")
 
 
-def make_newton(nv: int) -> Newton:
-    return Newton(
-        middle=np.zeros(nv), velocity=np.zeros(nv), force=np.zeros(nv), custom=np.zeros(nv), J=np.zeros((nv, nv)),
-        pivot=np.zeros(nv, dtype=np.int64),
-    )  # fmt: skip
+class Options(NamedTuple):
+    """What the user chose, as numbers."""
+
+    h: float  # length of a step, s
+    tol: float  # largest residual relative to the scale
+    alpha: float  # where in the step the Lagrangian is evaluated
+    most: int  # residual evaluations of an attempt
 
 
-@kernel
-def evaluate(m, f, s, tables, w, n, alpha, h, t):
+class Arrays(NamedTuple):
+    """Memory of a simulation, and the step that Newton's method solves.  w.target holds the momentum at the present node."""
+
+    m: Tree
+    f: Frames
+    s: Lagrangian
+    w: Work
+    n: Newton
+    end: Work | None  # the end of the step, for constraints
+    con: Ties | None
+    memory: NDArray[np.float64]
+    options: Options
+    tables: Any = None  # memory of another evaluation of the derivatives
+
+
+class Derivatives(NamedTuple):
+    """How the derivatives of the Lagrangian are evaluated."""
+
+    gradients: Any  # (a): s.q, s.v, s.force at n.middle, n.velocity
+    curvatures: Any  # (a): s.qq, s.qv, s.vv, s.force_q there
+
+
+class Step(NamedTuple):
+    how: Derivatives
+    a: Arrays
+
+
+@inlined
+def by_composites(a):
+    gradients(a.m, a.f, a.s, a.w, a.n.middle, a.n.velocity)
+
+
+@inlined
+def curvatures_by_composites(a):
+    curvatures(a.m, a.f, a.s, a.w, a.n.middle)
+
+
+COMPOSITE = Derivatives(by_composites, curvatures_by_composites)
+
+
+@inlined
+def residual(how, a, t):
     """Gradients of L and all forces at the increment w.d; r = residual.  Returns its largest entry."""
+    m, s, w, n, alpha, h = a.m, a.s, a.w, a.n, a.options.alpha, a.options.h
     nv = w.d.shape[0]
     for j in range(nv):
         n.middle[j] = w.q[j] + alpha * w.d[j]
         n.velocity[j] = w.d[j] / h
-    if tables is None:
-        gradients(m, f, s, w, n.middle, n.velocity)
-    else:
-        sum_gradients(f, tables, s, n.middle, n.velocity)
-    if m.custom.shape[0] > 0:
+    how.gradients(a)
+    if calls_user_functions(m):
         custom_forces(m, t + alpha * h, n.middle, w.d, h, w.z, n.custom)
+        if m.law_on.shape[0] > 0:
+            add_law_forces(m, a.f, s, w, t + alpha * h, n.custom)
     for j in range(nv):
         n.force[j] = s.force[j] - m.damping[j] * n.velocity[j] + n.custom[j]
         w.r[j] = s.v[j] - (1.0 - alpha) * h * s.q[j] - 0.5 * h * n.force[j] - w.target[j]
     return largest(w.r)
 
 
-@kernel
-def jacobian(m, f, s, tables, w, n, alpha, h, J):
-    """J = dr/dd where `evaluate` was called last.  User forces are taken as constant."""
+@inlined
+def jacobian(how, a, J):
+    """J = dr/dd where `residual` was called last.  User forces are taken as constant; laws on bodies in the pose only."""
+    m, s, alpha, h = a.m, a.s, a.options.alpha, a.options.h
     nv = J.shape[0]
-    if tables is None:
-        curvatures(m, f, s, w, n.middle)
-    else:
-        sum_curvatures(f, tables, s, n.middle, n.velocity)
+    how.curvatures(a)
     one, two = 1.0 - alpha, alpha * (1.0 - alpha) * h
     for i in range(nv):
         for j in range(nv):
@@ -82,6 +129,8 @@ def jacobian(m, f, s, tables, w, n, alpha, h, J):
         for i in range(nv):
             for j in range(nv):
                 J[i, j] -= 0.5 * h * alpha * s.force_q[i, j]
+    if m.law_on.shape[0] > 0:
+        add_law_damping(m, a.f, s, a.w, J)
 
 
 @kernel
@@ -109,123 +158,142 @@ def border(m, w, n, end, con, t):
     con.rank[RANK] = rank_factor(con.S, con.swap)
 
 
-@kernel
-def newton(m, f, s, tables, w, n, end, con, memory, alpha, h, tol, max_evaluations):
-    """Solve the step; returns (evaluations, residual).
+# ------------------------------------------------------------------------------------------------------------- equations
 
-    The factors at hand are used if they promise to get there with one correction; a correction by them that fails is taken
-    back.  One by new factors is halved until the residual shrinks.
-    """
-    nv = w.d.shape[0]
-    evaluations, norm, limit, fraction = 0, 0.0, 0.0, 1.0
-    used, taken_back = OLD, True
-    while True:
-        new = evaluate(m, f, s, tables, w, n, alpha, h, memory[TIME])
-        evaluations += 1
-        if evaluations == 1:
-            memory[SCALE] = max(largest(w.target), h * max(s.size[0], largest(n.force)))
-            if con is not None:
-                memory[SCALE] = max(memory[SCALE], impulse_size(con))
-                set_scales(w, con)
-            limit = tol * memory[SCALE]
-            grow_old(memory)
+
+@inlined
+def evaluate(s, first):
+    return evaluate_step(s.how, s.a, s.a.end, s.a.con, first)
+
+
+@inlined
+def evaluate_step(how, a, end, con, first):
+    w, memory, h = a.w, a.memory, a.options.h
+    norm = residual(how, a, memory[TIME])
+    if first:
+        memory[SCALE] = max(largest(w.target), h * max(a.s.size[0], largest(a.n.force)))
         if con is not None:
-            hold(m, w, end, con, memory[TIME] + h)
-            new = max(largest(w.r), memory[SCALE] * violation(con))
-        if taken_back or new <= limit or new < (1.0 - 0.25 * fraction) * norm:
-            if not taken_back:
-                learn(memory, used, new / norm if fraction == 1.0 else ALWAYS_NEW)
-            norm = new
-            if not (norm < 1e300) or (norm <= limit and (evaluations > 1 or norm <= 1e-3 * limit)):
-                break
-            fraction, taken_back, used = 1.0, False, OLD
-            if memory[RATE] * norm > 0.3 * limit:
-                jacobian(m, f, s, tables, w, n, alpha, h, n.J)
-                lu_factor(n.J, n.pivot, nv)
-                if con is not None:
-                    border(m, w, n, end, con, memory[TIME] + h)
-                memory[AGE] = 0.0
-                used = EXACT
-            for j in range(nv):
-                w.z[j] = w.r[j]
-            lu_solve(n.J, n.pivot, nv, w.z)
-            if con is not None:
-                correct(w, con)
-                for a in range(con.lam.shape[0]):
-                    con.lam_old[a] = con.lam[a]
-            for j in range(nv):
-                w.d_old[j], w.step[j] = w.d[j], w.z[j]
-        elif used == EXACT:
-            fraction *= 0.5
-            if fraction < 1e-4:
-                norm = new
-                break
-        else:
-            learn(memory, used, ALWAYS_NEW)
-            fraction, taken_back = 0.0, True
-        if evaluations >= max_evaluations:
-            break
-        for j in range(nv):
-            w.d[j] = w.d_old[j] - fraction * w.step[j]
+            memory[SCALE] = max(memory[SCALE], impulse_size(con))
+            set_scales(w, con)
+        grow_old(memory)
+    if con is not None:
+        hold(a.m, w, end, con, memory[TIME] + h)
+        norm = max(largest(w.r), memory[SCALE] * violation(con))
+    return relative_size(norm, a.options.tol * memory[SCALE])
+
+
+@inlined
+def choose(s, size):
+    return choose_factorisation(s.how, s.a, s.a.end, s.a.con, size)
+
+
+@inlined
+def choose_factorisation(how, a, end, con, size):
+    used = choose_soonest(a.memory, size, False, False)
+    if used != OLD:
+        jacobian(how, a, a.n.J)
+        lu_factor(a.n.J, a.n.pivot, a.w.d.shape[0])
         if con is not None:
-            for a in range(con.lam.shape[0]):
-                con.lam[a] = con.lam_old[a] - fraction * con.step[a]
-    return evaluations, norm
+            border(a.m, a.w, a.n, end, con, a.memory[TIME] + a.options.h)
+    return used
 
 
-@entry
-def run(
-    m, f, s, tables, w, n, end, con, memory, alpha, h, steps, tau, tol, max_evaluations, stride, out_q, out_p, out_error, evaluations
-):  # fmt: skip
-    """Make `steps` steps of length h; returns (steps made, status).  w.target holds the momentum at the present node.
+@inlined
+def solve(s):
+    return solve_linear(s.a.w, s.a.n, s.a.con)
 
-    tables  None, or those of kernels/frame_derivatives.py
-    con     None, or the constraints; then `end` is a Work for the end of the step
-    """
+
+@inlined
+def solve_linear(w, n, con):
     nv = w.d.shape[0]
-    if con is not None and memory[STARTED] == 0.0:
-        for j in range(nv):
+    for j in range(nv):
+        w.z[j] = w.r[j]
+    lu_solve(n.J, n.pivot, nv, w.z)
+    if con is not None:
+        correct(w, con)
+        keep_impulses(con)
+    for j in range(nv):
+        w.d_old[j], w.step[j] = w.d[j], w.z[j]
+    return 0.0  # its size is of no use here
+
+
+@inlined
+def move(s, fraction):
+    move_unknowns(s.a.w, s.a.con, fraction)
+
+
+@inlined
+def learn(s, used, rate, correction):
+    learn_rate(s.a.memory, used, rate)
+
+
+@inlined
+def restart(s):
+    back_to_last(s.a.w, s.a.con)
+
+
+EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (CAREFUL, CAREFUL))
+
+
+# ------------------------------------------------------------------------------------------------------------------ a step
+
+
+@inlined
+def begin(s):
+    begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory)
+
+
+@inlined
+def begin_at(m, w, end, con, memory):
+    if con is not None:
+        for j in range(w.q.shape[0]):
             end.q[j] = w.q[j]
         set_node(m, end, 1.0, 0.0, False, end.load)
         constrain_node(m, end, con, memory[TIME])
-        memory[STARTED] = 1.0
-    for step in range(steps):
-        row = step if tau.shape[0] > 1 else 0
-        start_step(w, h, tau, row)
-        extrapolate(w, int(memory[HISTORY]))
-        if con is not None:
-            guess_multipliers(con, memory, EXTRAPOLATE)
-        count, norm = newton(m, f, s, tables, w, n, end, con, memory, alpha, h, tol, max_evaluations)
-        if not (norm <= tol * memory[SCALE]):  # a misleading guess: once more from the last increment
-            back_to_last(w, con)
-            memory[RATE] = ALWAYS_NEW
-            more, norm = newton(m, f, s, tables, w, n, end, con, memory, alpha, h, tol, max_evaluations)
-            count += more
-        evaluations[step] = count
-        memory[LAST_RESIDUAL] = norm
-        if not (norm <= tol * memory[SCALE]):
-            give_up(w, memory)
-            back_to_last(w, con)
-            return step, STALLED if norm < 1e300 else NOT_FINITE
-        for j in range(nv):
-            # what is left of the residual enters the next step, so that errors of the solver do not add up
-            w.target[j] = s.v[j] + alpha * h * s.q[j] + 0.5 * h * (n.force[j] + tau[row, j]) - w.r[j]
-            w.q[j] += w.d[j]
-        memory[TIME] += h
-        memory[HISTORY] += 1.0
-        if con is not None:
-            constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
-        if (step + 1) % stride == 0:
-            k = (step + 1) // stride - 1
-            if con is not None:
-                out_error[k] = largest(con.value)
-            for j in range(nv):
-                out_q[k, j], out_p[k, j] = w.q[j], w.target[j]
-    return steps, CONVERGED
+
+
+@inlined
+def step(s, tau, row):
+    a = s.a
+    start_step(a.w, a.options.h, tau, row)
+    guess(a.w, a.con, a.memory)
+    count, size = solve_equations(EQUATIONS, s, a.memory, a.options.tol, a.options.most)
+    return count, finish_step(a, a.end, a.con, tau, row, size)
+
+
+@inlined
+def finish_step(a, end, con, tau, row, size):
+    """Go to the end of the step if it is solved, back to its start if not; returns the status."""
+    m, s, w, memory, h = a.m, a.s, a.w, a.memory, a.options.h
+    if not (size <= 1.0):
+        give_up(w, memory)
+        back_to_last(w, con)
+        return STALLED if size < UNBOUNDED else NOT_FINITE
+    for j in range(w.d.shape[0]):
+        # what is left of the residual enters the next step, so that errors of the solver do not add up
+        w.target[j] = s.v[j] + a.options.alpha * h * s.q[j] + 0.5 * h * (a.n.force[j] + tau[row, j]) - w.r[j]
+        w.q[j] += w.d[j]
+    tick(memory, h)
+    if con is not None:
+        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
+    return FINISHED
+
+
+@inlined
+def write(s, record):
+    write_step(s.a.w, s.a.con, s.a.memory, record)
+
+
+METHOD = Method(begin, step, write)
 
 
 @entry
-def step_derivatives(m, f, s, w, n, alpha, h, t, J):
+def run(a, record, tau, steps, end):
+    return make_steps(METHOD, Step(COMPOSITE, a), a.memory, record, tau, steps, end)
+
+
+@entry
+def step_derivatives(a, t, J):
     """Everything at the step (w.q, w.d) with the momentum w.target: residual in w.r, forces in n.force, derivatives in s, J."""
-    evaluate(m, f, s, None, w, n, alpha, h, t)
-    jacobian(m, f, s, None, w, n, alpha, h, J)
+    residual(COMPOSITE, a, t)
+    jacobian(COMPOSITE, a, J)

@@ -13,55 +13,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.records import allocate, floats, integers
 from ...joints import dispatch
-from ...joints.dispatch import FREE, SPHERICAL
-from ...lie import retractions
-from ...lie.algebra import ZERO3, add, cross, dot, load3, scale, sub
-from ..solving.dense import dense_solve
+from ...lie.algebra import add, cross, dot, load3, scale, sub
+from ..solving.choice import EXACT, FIRST_ORDER, corrections
+from ..solving.dense import lu_factor, lu_solve
+from ..solving.guess import continue_polynomial
+from ..solving.memory import AGE, ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
+from ..solving.newton import CAREFUL, UNBOUNDED, Equations, largest, relative_size, residual_shrinks, solve_equations
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.continuous import joint_twist, momentum
 from ..tree.drnea import carry_residual
 from ..tree.evaluate import applied_forces, place
-from ..tree.layout import ETA, HISTORY, KIND, LAST_RESIDUAL, NV, QI, SCALE, STARTED, TIME, VI, F
-from ..tree.step import extrapolate, largest
-from .explicit import advance_on_group, cayley_vector, set_vector, vector
-from .variational import CONVERGED, NOT_FINITE, STALLED
+from ..tree.layout import ETA, KIND, NV, QI, VI, F, Tree, Work
+from .explicit import advance_on_group
+from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
+from .record import write_node
+from .variational import Options
 
-CHORD_CORRECTIONS = 8  # with M(q_k) in place of the Jacobian, before Newton's method takes over
+CHORD = -1  # in place of the first pivot: the mass matrix stands for the Jacobian
+CHORD_CORRECTIONS = 8  # at most, with M(q_k) in place of the Jacobian, or Newton's method takes over
 
 
 class Trapezoid(NamedTuple):
     """Memory beside the Work of the start and of the end of the step."""
 
-    v: NDArray[np.float64]  # (nv,) the unknown: velocity of the step
-    v_old: NDArray[np.float64]  # (nv,) before the last correction
-    x: NDArray[np.float64]  # (nv,) h v
-    q1: NDArray[np.float64]  # (nq,) end of the step
-    momentum0: NDArray[np.float64]  # (nv,) M(q_k) v
-    momentum1: NDArray[np.float64]  # (nv,) M(q_{k+1}) v
-    mean: NDArray[np.float64]  # (nv,) their mean, seen from one end of the step
-    slope: NDArray[np.float64]  # (nv,) dT/dq
-    potential0: NDArray[np.float64]  # (nv,) forces at q_k that do not depend on v
-    potential1: NDArray[np.float64]  # (nv,) at q_{k+1}
-    force: NDArray[np.float64]  # (nv,) all forces at one end
-    rate: NDArray[np.float64]  # (nv,) scratch
-    r_old: NDArray[np.float64]  # (nv,) residual before the last correction
-    J: NDArray[np.float64]  # (nv, nv) Jacobian of Newton's method
-    pivot: NDArray[np.int64]  # (nv,)
-    q_start: NDArray[np.float64]  # (nq,) where the (composed) step began
-    p_start: NDArray[np.float64]  # (nv,)
-    v_start: NDArray[np.float64]  # (nv,)
+    v: floats("nv")  # the unknown: velocity of the step
+    v_old: floats("nv")  # before the last correction
+    step: floats("nv")  # correction being tried
+    x: floats("nv")  # h v
+    q1: floats("nq")  # end of the step
+    momentum0: floats("nv")  # M(q_k) v
+    momentum1: floats("nv")  # M(q_{k+1}) v
+    mean: floats("nv")  # their mean, seen from one end of the step
+    slope: floats("nv")  # dT/dq
+    potential0: floats("nv")  # forces at q_k that do not depend on v
+    potential1: floats("nv")  # at q_{k+1}
+    force: floats("nv")  # all forces at one end
+    rate: floats("nv")  # scratch
+    r_old: floats("nv")  # residual before the last correction
+    J: floats("nv", "nv")  # Jacobian of Newton's method
+    pivot: integers("nv")
+    q_start: floats("nq")  # where the (composed) step began
+    p_start: floats("nv")
+    v_start: floats("nv")
 
 
 def make_trapezoid(nq: int, nv: int) -> Trapezoid:
-    def zeros(n):
-        return np.zeros(n)
+    return allocate(Trapezoid, {"nq": nq, "nv": nv})
 
-    return Trapezoid(
-        v=zeros(nv), v_old=zeros(nv), x=zeros(nv), q1=zeros(nq), momentum0=zeros(nv), momentum1=zeros(nv), mean=zeros(nv),
-        slope=zeros(nv), potential0=zeros(nv), potential1=zeros(nv), force=zeros(nv), rate=zeros(nv), r_old=zeros(nv),
-        J=np.zeros((nv, nv)), pivot=np.zeros(nv, dtype=np.int64), q_start=zeros(nq), p_start=zeros(nv), v_start=zeros(nv),
-    )  # fmt: skip
+
+class Arrays(NamedTuple):
+    """Memory of a simulation.  w.target is the momentum p at the node, e the Work of the end of the step."""
+
+    m: Tree
+    w: Work
+    e: Work
+    t: Trapezoid
+    gamma: NDArray[np.float64]  # (s,) lengths of the stages in units of the step
+    memory: NDArray[np.float64]
+    options: Options
+
+
+class Step(NamedTuple):
+    """One stage: its length is options.h, `row` the joint forces of the step."""
+
+    m: Tree
+    w: Work
+    e: Work
+    t: Trapezoid
+    memory: NDArray[np.float64]
+    options: Options
+    tau: NDArray[np.float64]
 
 
 @kernel
@@ -78,7 +101,7 @@ def kinetic_slope(m, w, v, rate, out):
         for j in range(first, first + n):
             sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
             a, l = cross(Aa, sa), add(cross(Aa, sl), cross(Al, sa))
-            if dispatch.is_generated(kind) or (n > 1 and not dispatch.has_quaternion(kind)):
+            if dispatch.columns_change(kind):
                 ca, cl = column_change(m, w, i, j, v, ja, jl, rate)
                 a, l = add(a, ca), add(l, cl)
             out[j] = dot(Fa, a) + dot(Fl, l)
@@ -105,26 +128,13 @@ def column_change(m, w, i, j, v, ja, jl, rate):
     return scale(0.5, a), scale(0.5, l)
 
 
-@inlined
-def rotation_part(kind, x, k):
-    """Retraction coordinates (phi, rho) of a ball or free joint."""
-    return vector(x, k), (vector(x, k + 3) if kind == FREE else ZERO3)
-
-
 @kernel
 def set_end(m, w, e, t, h, retraction):
     """End of the step for the velocity v: x, the increment d of joints/dispatch.py, q1, poses and forces there."""
     for j in range(t.v.shape[0]):
         t.x[j] = h * t.v[j]
-        w.d[j] = t.x[j]
     for i in range(1, m.link.shape[0]):
-        kind, k = m.link[i, KIND], m.link[i, VI]
-        if kind in (SPHERICAL, FREE):
-            phi, rho = rotation_part(kind, t.x, k)
-            c, u, position = retractions.displacement(retraction, phi, rho)
-            set_vector(w.d, k, cayley_vector(c, u))
-            if kind == FREE:
-                set_vector(w.d, k + 3, position)
+        dispatch.retract(m.link[i, KIND], retraction, t.x, m.link[i, VI], m.link[i, NV], w.d)
     advance_on_group(m, w.q, w.d, t.q1)
     place(m, e, t.q1, t.potential1)
 
@@ -135,14 +145,7 @@ def mean_momentum(m, t, sign, retraction):
     for j in range(t.mean.shape[0]):
         t.mean[j] = 0.5 * (t.momentum0[j] + t.momentum1[j])
     for i in range(1, m.link.shape[0]):
-        kind, k = m.link[i, KIND], m.link[i, VI]
-        if kind in (SPHERICAL, FREE):
-            phi, rho = rotation_part(kind, t.x, k)
-            a, l = rotation_part(kind, t.mean, k)
-            a, l = retractions.cotangent(retraction, scale(sign, phi), scale(sign, rho), a, l)
-            set_vector(t.mean, k, a)
-            if kind == FREE:
-                set_vector(t.mean, k + 3, l)
+        dispatch.retraction_cotangent(m.link[i, KIND], retraction, t.x, m.link[i, VI], m.link[i, NV], sign, t.mean)
 
 
 @kernel
@@ -180,39 +183,70 @@ def numerical_jacobian(m, w, e, t, h, time, tau, retraction):
         w.r[j] = t.r_old[j]
 
 
-@kernel
-def solve_velocity(m, w, e, t, h, time, tau, tol, retraction, max_evaluations, memory):
-    """Find v; returns (evaluations, residual).  Chords with M(q_k) while they converge fast, else damped Newton."""
-    nv = t.v.shape[0]
-    norm = residual(m, w, e, t, h, time, tau, retraction)
-    memory[SCALE] = max(largest(w.target), 0.5 * abs(h) * largest(t.force))
-    limit, evaluations, newton = tol * memory[SCALE], 1, False
-    mass_factor(m, w)
-    while norm > limit and evaluations < max_evaluations and norm < 1e300:
+# ------------------------------------------------------------------------------------------------------------- equations
+
+
+@inlined
+def evaluate(s, first):
+    h, memory = s.options.h, s.memory
+    norm = residual(s.m, s.w, s.e, s.t, h, memory[TIME], s.tau, s.options.retraction)
+    if first:
+        memory[SCALE] = max(largest(s.w.target), 0.5 * abs(h) * largest(s.t.force))
+        memory[AGE] = 1.0  # what is at hand belongs to another node
+    return relative_size(norm, s.options.tol * memory[SCALE])
+
+
+@inlined
+def choose(s, size):
+    """M(q_k) in place of the Jacobian as long as that converges fast, else the Jacobian by differences."""
+    memory = s.memory
+    if memory[AGE] == 1.0:
+        memory[AGE], memory[RATE] = 0.0, 0.0
+        mass_factor(s.m, s.w)
+    if memory[RATE] < 0.3 and corrections(size, memory[RATE]) <= CHORD_CORRECTIONS:
+        s.t.pivot[0] = CHORD
+        return FIRST_ORDER
+    numerical_jacobian(s.m, s.w, s.e, s.t, s.options.h, memory[TIME], s.tau, s.options.retraction)
+    lu_factor(s.t.J, s.t.pivot, s.t.v.shape[0])
+    return EXACT
+
+
+@inlined
+def solve(s):
+    nv = s.t.v.shape[0]
+    if s.t.pivot[0] == CHORD:
+        mass_solve(s.m, s.w, s.w.r, s.w.z)
+    else:
         for j in range(nv):
-            t.v_old[j] = t.v[j]
-        if newton:
-            numerical_jacobian(m, w, e, t, h, time, tau, retraction)
-            dense_solve(t.J, t.pivot, w.r, w.z)
-        else:
-            mass_solve(m, w, w.r, w.z)
-        before, fraction = norm, 1.0
-        while True:
-            for j in range(nv):
-                t.v[j] = t.v_old[j] - fraction * w.z[j]
-            norm = residual(m, w, e, t, h, time, tau, retraction)
-            evaluations += 1
-            if not newton or norm < (1.0 - 0.25 * fraction) * before or fraction < 1e-3 or evaluations >= max_evaluations:
-                break
-            fraction *= 0.5
-        if not newton and norm > limit and not (norm < 0.3 * before and evaluations <= CHORD_CORRECTIONS):
-            newton = True
-            if not norm < before:
-                for j in range(nv):
-                    t.v[j] = t.v_old[j]
-                norm = residual(m, w, e, t, h, time, tau, retraction)
-                evaluations += 1
-    return evaluations, norm
+            s.w.z[j] = s.w.r[j]
+        lu_solve(s.t.J, s.t.pivot, nv, s.w.z)
+    for j in range(nv):
+        s.t.v_old[j] = s.t.v[j]
+        s.t.step[j] = s.w.z[j]
+    return 0.0  # its size is of no use here
+
+
+@inlined
+def move(s, fraction):
+    for j in range(s.t.v.shape[0]):
+        s.t.v[j] = s.t.v_old[j] - fraction * s.t.step[j]
+
+
+@inlined
+def learn(s, used, rate, correction):
+    s.memory[RATE] = rate if used == FIRST_ORDER else ALWAYS_NEW  # once Newton's method has taken over it stays
+
+
+@inlined
+def restart(s):
+    for j in range(s.t.v.shape[0]):
+        s.t.v[j] = s.t.v_start[j]
+
+
+EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (CAREFUL, CAREFUL))
+
+
+# ------------------------------------------------------------------------------------------------------------------ a step
 
 
 @kernel
@@ -257,6 +291,16 @@ def leaving(m, w, e, t, h, time, tau, retraction):
 
 
 @entry
+def jacobian(m, w, e, t, h, time, tau, retraction):
+    """t.J = derivative of the same in t.v."""
+    for j in range(t.v.shape[0]):
+        w.target[j] = 0.0
+    place(m, w, t.q_start, t.potential0)
+    residual(m, w, e, t, h, time, tau, retraction)
+    numerical_jacobian(m, w, e, t, h, time, tau, retraction)
+
+
+@entry
 def slope(m, w, t):
     """t.slope = dT/dq at t.q_start and the velocity t.v."""
     place(m, w, t.q_start, t.potential0)
@@ -264,47 +308,44 @@ def slope(m, w, t):
     kinetic_slope(m, w, t.v, t.rate, t.slope)
 
 
-@entry
-def run(m, w, e, t, gamma, memory, h, steps, tau, tol, retraction, max_evaluations, stride, out_q, out_p, evaluations):
-    """Make `steps` steps, each of stages of the lengths gamma[i] h; arguments and result as in kernels/variational.run.
+@inlined
+def begin(s):
+    for j in range(s.w.q.shape[0]):
+        s.t.q_start[j] = s.w.q[j]
+    place(s.m, s.w, s.t.q_start, s.t.potential0)
 
-    w.target is the momentum p at the node.
-    """
-    nv = t.v.shape[0]
-    if memory[STARTED] == 0.0:
-        for j in range(w.q.shape[0]):
-            t.q_start[j] = w.q[j]
-        place(m, w, t.q_start, t.potential0)
-        memory[STARTED] = 1.0
-    for step in range(steps):
-        row = step if tau.shape[0] > 1 else 0
-        remember(w, t)
-        began = memory[TIME]
-        evaluations[step] = 0
-        for i in range(gamma.shape[0]):
-            length = gamma[i] * h
-            if gamma.shape[0] == 1:  # velocities of consecutive steps are smooth, those of stages are not
-                for j in range(nv):
-                    w.d[j] = t.v[j]
-                extrapolate(w, int(memory[HISTORY]))
-                for j in range(nv):
-                    t.v[j] = w.d[j]
-            used, norm = solve_velocity(m, w, e, t, length, memory[TIME], tau[row], tol, retraction, max_evaluations, memory)
-            evaluations[step] += used
-            memory[LAST_RESIDUAL] = norm
-            if not (norm <= tol * memory[SCALE]):
-                go_back(m, w, t)
-                memory[HISTORY] = 0.0
-                memory[TIME] = began
-                return step, STALLED if norm < 1e300 else NOT_FINITE
-            memory[TIME] += length
-            arrive(m, w, e, t, length, memory[TIME], tau[row], retraction)
-        memory[HISTORY] += 1.0
-        memory[TIME] = began + h
-        if (step + 1) % stride == 0:
-            k = (step + 1) // stride - 1
-            for j in range(w.q.shape[0]):
-                out_q[k, j] = w.q[j]
-            for j in range(nv):
-                out_p[k, j] = w.target[j]
-    return steps, CONVERGED
+
+@inlined
+def step(s, tau, row):
+    """Stages of the lengths gamma[i] h, one after the other."""
+    t, w, memory, options = s.t, s.w, s.memory, s.options
+    remember(w, t)
+    began, evaluations = memory[TIME], 0
+    for i in range(s.gamma.shape[0]):
+        length = s.gamma[i] * options.h
+        if s.gamma.shape[0] == 1:  # velocities of consecutive steps are smooth, those of stages are not
+            continue_polynomial(t.v, w.history, int(memory[HISTORY]), 0, t.v.shape[0], True, False)
+        stage = Step(s.m, w, s.e, t, memory, Options(length, options.tol, options.retraction, options.most, 0), tau[row])
+        count, size = solve_equations(EQUATIONS, stage, memory, options.tol, options.most)
+        evaluations += count
+        if not (size <= 1.0):
+            go_back(s.m, w, t)
+            memory[HISTORY], memory[TIME] = 0.0, began
+            return evaluations, STALLED if size < UNBOUNDED else NOT_FINITE
+        memory[TIME] += length
+        arrive(s.m, w, s.e, t, length, memory[TIME], tau[row], options.retraction)
+    tick(memory, options.h)
+    return evaluations, FINISHED
+
+
+@inlined
+def write(s, record):
+    write_node(record, s.memory[TIME], s.w.q, s.w.target, 0.0)
+
+
+METHOD = Method(begin, step, write)
+
+
+@entry
+def run(a, record, tau, steps, end):
+    return make_steps(METHOD, a, a.memory, record, tau, steps, end)

@@ -1,7 +1,7 @@
 """M^-1 in O(n): articulated-body factorisation, its solve, and forward dynamics (ABA)."""
 
 from ...compiling.decorators import inlined, kernel
-from ...joints.dispatch import REVOLUTE, SPHERICAL
+from ...joints import dispatch
 from ...lie.algebra import (
     ZERO3,
     accumulate6,
@@ -54,13 +54,13 @@ def mass_factor(m, w):
         aa, al, ll = load6(art, i, S_AA), load9(art, i, S_AL), load6(art, i, S_LL)
         v, kind = link[i, VI], link[i, KIND]
         for j in range(v, v + link[i, NV]):
-            if kind == REVOLUTE or (kind == SPHERICAL and j == v + 2):
+            if dispatch.turns_about_z(kind) or (dispatch.turns_freely(kind) and j == v + 2):
                 ua, ul = (aa[2], aa[4], aa[5]), (al[6], al[7], al[8])
                 d = aa[5]
-            elif kind == SPHERICAL and j == v:
+            elif dispatch.turns_freely(kind) and j == v:
                 ua, ul = (aa[0], aa[1], aa[2]), (al[0], al[1], al[2])
                 d = aa[0]
-            elif kind == SPHERICAL:
+            elif dispatch.turns_freely(kind):
                 ua, ul = (aa[1], aa[3], aa[4]), (al[3], al[4], al[5])
                 d = aa[3]
             else:
@@ -119,7 +119,7 @@ def to_root(m, w, rhs, out):
         a, l = load3(row, i, F), load3(row, i, F + 3)
         v = link[i, VI]
         for j in range(v, v + link[i, NV]):
-            along = a[2] if link[i, KIND] == REVOLUTE else column_dot(w.S0, j, a, l)
+            along = a[2] if dispatch.turns_about_z(link[i, KIND]) else column_dot(w.S0, j, a, l)
             z = (rhs[j] - along) * fac[j, DINV]
             out[j] = z
             a, l = axpy(z, load3(fac, j, U), a), axpy(z, load3(fac, j, U + 3), l)
@@ -134,7 +134,7 @@ def back_substitute(m, w, i, out, a, l):
     for j in range(v + link[i, NV] - 1, v - 1, -1):
         z = out[j] - fac[j, DINV] * dot6(fac, j, U, a, l)
         out[j] = z
-        if link[i, KIND] == REVOLUTE:
+        if dispatch.turns_about_z(link[i, KIND]):
             a = (a[0], a[1], a[2] + z)
         else:
             a, l = add_column(w.S0, j, z, a, l)
@@ -166,7 +166,7 @@ def forward_dynamics(m, w, v, tau, scratch, out):
         l = add(load3(row, i, F + 3), add(tmatvec(al, ca), symvec(ll, cl)))
         j0 = link[i, VI]
         for j in range(j0, j0 + link[i, NV]):
-            along = a[2] if link[i, KIND] == REVOLUTE else column_dot(w.S0, j, a, l)
+            along = a[2] if dispatch.turns_about_z(link[i, KIND]) else column_dot(w.S0, j, a, l)
             z = (tau[j] - along) * w.factor[j, DINV]
             out[j] = z
             a, l = axpy(z, load3(w.factor, j, U), a), axpy(z, load3(w.factor, j, U + 3), l)

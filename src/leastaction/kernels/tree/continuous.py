@@ -2,7 +2,6 @@
 
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
-from ...joints.dispatch import REVOLUTE
 from ...lie.algebra import add, axpy, cross, dot, load3, load9, matvec, scale, store3, sub
 from .drnea import project
 from .layout import ETA, GRAVITY, KIND, MASS, MOMENT, NV, PARENT, QI, VI, F, P, R
@@ -14,7 +13,7 @@ from .spatial import add_column, body_momentum, twist_to_child
 def joint_twist(m, w, i, v):
     """S_i v_i as (angular, linear)."""
     j = m.link[i, VI]
-    if m.link[i, KIND] == REVOLUTE:
+    if dispatch.turns_about_z(m.link[i, KIND]):
         return (0.0, 0.0, v[j]), (0.0, 0.0, 0.0)
     a, l = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for k in range(j, j + m.link[i, NV]):
@@ -67,7 +66,7 @@ def velocity_products(m, w, i, v):
     omega, vel = load3(row, i, ETA), load3(row, i, ETA + 3)
     ja, jl = joint_twist(m, w, i, v)
     a, l = cross(omega, ja), add(cross(omega, jl), cross(vel, ja))
-    if m.link[i, KIND] != REVOLUTE:
+    if not dispatch.turns_about_z(m.link[i, KIND]):
         ba, bl = dispatch.bias(m.link[i, KIND], m.param, i, w.q, m.link[i, QI], v, m.link[i, VI])
         a, l = add(a, ba), add(l, bl)
     return a, l

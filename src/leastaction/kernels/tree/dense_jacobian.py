@@ -1,12 +1,23 @@
 """The Jacobian of a variational step as a dense matrix, one column after the other (Lee 2016 Alg. 4), and its O(n) solution."""
 
+from typing import NamedTuple
+
 from ...compiling.decorators import kernel
+from ...compiling.records import floats
 from ...lie.algebra import add, cross, load3, load9, matvec, store3
 from .layout import AA, AL, L_P, L_P1, L_R, L_R1, LA, LL, NV, PARENT, VI, P, R
 from .midpoint_potentials import coupling_rows, factorise_middle, solve_middle
 from .midpoint_quadrature import joint_curvature, wrench_derivative
 from .newton_matrix import assemble, factorise, solve
 from .spatial import column_dot, pass_to_parent, twist_to_child
+
+
+class Columns(NamedTuple):
+    """The dense Jacobian and what its columns are made with."""
+
+    J: floats("nv", "nv")
+    twist: floats("n+1", 12)  # variations of the bodies, at the end and at the midpoint of the step
+    wrench: floats("n+1", 12)  # those of their momenta and wrenches
 
 
 @kernel
@@ -22,20 +33,19 @@ def exact_direction(m, w, mid, h, retraction):
 
 
 @kernel
-def dense_jacobian(m, w, mid, other, h):
+def dense_jacobian(m, w, mid, columns, h):
     """J[:, l] = derivative of the residual in increment l, one column after the other in O(n) each (Lee 2016 Alg. 4).
 
-    Reads linear, S0, S1, art (from `assemble`), S0, S1 of the midpoint; writes other.J.
+    Reads linear, S0, S1, art (from `assemble`), S0, S1 of the midpoint; writes columns.
     """
-    link, J = m.link, other.J
-    eta, dF = other.scratch, other.forces
+    link, J, eta, dF = m.link, columns.J, columns.twist, columns.wrench
     n = link.shape[0]
     for i in range(1, n):
         if mid is not None:
             joint_curvature(m, w, mid, i, mid.E)
         for c in range(link[i, NV]):
             column = link[i, VI] + c
-            vary_from(m, w, mid, other, i, column)
+            vary_from(m, w, mid, columns, i, column)
             for k in range(n - 1, 0, -1):
                 a, l = load3(dF, k, 0), load3(dF, k, 3)
                 for j in range(link[k, VI], link[k, VI] + link[k, NV]):
@@ -66,10 +76,9 @@ def dense_jacobian(m, w, mid, other, h):
 
 
 @kernel
-def vary_from(m, w, mid, other, i, column):
+def vary_from(m, w, mid, columns, i, column):
     """Variations of all bodies when increment `column` of joint i moves, and of the momenta and wrenches of the bodies."""
-    link = m.link
-    eta, dF = other.scratch, other.forces
+    link, eta, dF = m.link, columns.twist, columns.wrench
     for k in range(i, link.shape[0]):
         p = link[k, PARENT]
         a, l = twist_to_child(load9(w.linear, k, L_R1), load3(w.linear, k, L_P1), load3(eta, p, 0), load3(eta, p, 3))
@@ -85,7 +94,7 @@ def vary_from(m, w, mid, other, i, column):
                 a, l = load3(mid.S1, column, 0), load3(mid.S1, column, 3)
             store3(eta, k, 6, a)
             store3(eta, k, 9, l)
-            wrench_derivative(m, w, mid, k, mid.H)
+            wrench_derivative(m, w, mid.row, mid.world, k, mid.H)
             for r in range(6):
                 s = 0.0
                 for c in range(6):

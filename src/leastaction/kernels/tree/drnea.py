@@ -6,7 +6,6 @@ leave with them.
 
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
-from ...joints.dispatch import REVOLUTE, SPHERICAL
 from ...lie import retractions
 from ...lie.algebra import add, cross, load3, load9, matmul, matvec, quat_mul, quat_rotate_minus, scale, store3, store9, sub, tmatvec
 from ...lie.trig import half_sincos, sincos
@@ -56,7 +55,7 @@ def set_node(m, w, h, kick, arriving, out):
     row, body, link = w.row, m.body, m.link
     n = link.shape[0]
     for i in range(1, n):
-        if link[i, KIND] == REVOLUTE:
+        if dispatch.turns_about_z(link[i, KIND]):
             rot = turned_about_z(load9(body, i, PLACE_R), w.q[link[i, QI]])
             store9(row, i, R, rot)
             store3(row, i, P, load3(body, i, PLACE_P))
@@ -86,9 +85,9 @@ def project(m, w, out):
         a, l = load3(row, i, F), load3(row, i, F + 3)
         v = link[i, VI]
         kind = link[i, KIND]
-        if kind == REVOLUTE:
+        if dispatch.turns_about_z(kind):
             out[v] = a[2]
-        elif kind == SPHERICAL:
+        elif dispatch.turns_freely(kind):
             out[v], out[v + 1], out[v + 2] = a[0], a[1], a[2]
         else:
             for j in range(v, v + link[i, NV]):
@@ -105,7 +104,7 @@ def displace(m, w, i):
     c, u, t = row[p, DW], load3(row, p, DU), load3(row, p, DT)
     t = tmatvec(rot, add(t, quat_rotate_minus(c, u, origin)))
     u = tmatvec(rot, u)
-    if link[i, KIND] == REVOLUTE:
+    if dispatch.turns_about_z(link[i, KIND]):
         hs, hc = half_sincos(w.d[link[i, VI]])
         return c * hc - u[2] * hs, (hc * u[0] + hs * u[1], hc * u[1] - hs * u[0], hc * u[2] + hs * c), t
     cj, uj, tj = dispatch.displacement(link[i, KIND], m.param, i, w.q, link[i, QI], w.d, link[i, VI])
@@ -151,7 +150,7 @@ def carry_residual(m, w):
     """
     for i in range(1, m.link.shape[0]):
         v, kind = m.link[i, VI], m.link[i, KIND]
-        if kind == REVOLUTE:
+        if dispatch.turns_about_z(kind):
             w.target[v] -= w.r[v]
         else:
             dispatch.carry(kind, w.d, v, m.link[i, NV], w.r, w.target)

@@ -1,27 +1,34 @@
-"""Entry points on single configurations and on whole recordings: velocities, momenta, energies, dynamics."""
+"""Entry points on single configurations: poses, forces, dynamics."""
 
-from ...compiling.decorators import entry, kernel
-from .articulated import forward_dynamics, mass_factor, mass_solve
-from .continuous import gravity_potential, inverse_dynamics, momentum
+from ...compiling.decorators import entry, inlined, kernel
+from ..forces.laws import law_energies
+from ..forces.potentials import add_potentials, pair_springs_energy
+from .articulated import forward_dynamics, mass_factor
+from .continuous import gravity_potential, inverse_dynamics
 from .crba import mass_matrix
 from .drnea import set_node
-from .layout import F
-from .loads import custom_forces, spring_gradient, world_poses
-from .potentials import add_potentials, pair_springs_energy
-
-# columns of the energies
-KINETIC, GRAVITATIONAL, ELASTIC = 0, 1, 2
-
-# what a recording holds besides q
-KICKED_MOMENTUM, VELOCITY = 0, 1
+from .laws import forces_in_motion
+from .loads import calls_user_functions, spring_gradient, world_poses
 
 
 @kernel
 def place(m, w, q, forces):
     """Node at q; `forces` = generalised gravity, wrench and spring forces there."""
+    place_by(set_node, m, w, q, forces)
+
+
+@inlined
+def place_by(node, m, w, q, forces):
+    """The same with the kernel to use."""
     for j in range(w.q.shape[0]):
         w.q[j] = q[j]
-    set_node(m, w, 1.0, 1.0, False, forces)
+    node(m, w, 1.0, 1.0, False, forces)
+    subtract_potentials(m, w, forces)
+
+
+@kernel
+def subtract_potentials(m, w, forces):
+    """forces -= gradients of joint springs and potentials of coordinates at w.q."""
     if m.has_springs:
         spring_gradient(m, w.q, w.d, 0.0, w.load)
         for j in range(forces.shape[0]):
@@ -41,41 +48,21 @@ def world(m, w, q):
     world_poses(m, w)
 
 
-@entry
-def recording(m, w, what, half_step, q, recorded, v, p, energy, total):
-    """Velocities, momenta, energies (T, 3) and spatial momentum (T, 6) of every recorded node.
-
-    what = KICKED_MOMENTUM: `recorded` is p + half_step * forces(q);  VELOCITY: it is v
-    """
-    for k in range(q.shape[0]):
-        place(m, w, q[k], w.r)
-        if what == VELOCITY:
-            for j in range(v.shape[1]):
-                v[k, j] = recorded[k, j]
-            momentum(m, w, v[k], p[k])
-        else:
-            for j in range(v.shape[1]):
-                p[k, j] = recorded[k, j] - half_step * w.r[j]
-            mass_factor(m, w)
-            mass_solve(m, w, p[k], v[k])
-            momentum(m, w, v[k], w.z)
-        twice = 0.0
-        for j in range(v.shape[1]):
-            twice += v[k, j] * p[k, j]
-        energy[k, KINETIC] = 0.5 * twice
-        for c in range(6):
-            total[k, c] = w.row[0, F + c]
-        energy[k, GRAVITATIONAL] = gravity_potential(m, w)
-        energy[k, ELASTIC] = spring_gradient(m, w.q, w.d, 0.0, w.load) + pair_springs_energy(m, w) + add_potentials(m, w, w.q, 1.0, w.load)
+@kernel
+def potential_energies(m, w):
+    """(gravity, everything else that stores energy) at the node, J.  Reads R, P, q; writes world, load."""
+    gravity = gravity_potential(m, w)
+    elastic = spring_gradient(m, w.q, w.d, 0.0, w.load) + add_potentials(m, w, w.q, 1.0, w.load)
+    return gravity, elastic + pair_springs_energy(m, w) + law_energies(m, w.laws, w.world)
 
 
 @kernel
 def applied_forces(m, w, t, v, tau, forces):
-    """forces += tau - damping + user forces, in continuous time."""
+    """forces += tau - damping + user forces, in continuous time.  Needs the node of `place`; writes load, step, ETA, F."""
     for j in range(forces.shape[0]):
         forces[j] += tau[j] - m.damping[j] * v[j]
-    if m.custom.shape[0] > 0:
-        custom_forces(m, t, w.q, v, 1.0, w.z, w.load)
+    if calls_user_functions(m):
+        forces_in_motion(m, w, t, v)
         for j in range(forces.shape[0]):
             forces[j] += w.load[j]
 
@@ -83,9 +70,15 @@ def applied_forces(m, w, t, v, tau, forces):
 @kernel
 def acceleration(m, w, t, q, v, tau, scratch, out):
     """Forward dynamics with every force of the model."""
-    place(m, w, q, w.r)
+    acceleration_by(set_node, forward_dynamics, m, w, t, q, v, tau, scratch, out)
+
+
+@inlined
+def acceleration_by(node, dynamics, m, w, t, q, v, tau, scratch, out):
+    """The same with the kernels to use."""
+    place_by(node, m, w, q, w.r)
     applied_forces(m, w, t, v, tau, w.r)
-    forward_dynamics(m, w, v, w.r, scratch, out)
+    dynamics(m, w, v, w.r, scratch, out)
 
 
 @entry

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compiling.records import allocate, floats, integers
 from ...joints.charts import SCRATCH, SCRATCH_ROWS
 
 # np.int64, not int: Numba compiles a function anew for every plain int it is called with
@@ -32,6 +33,11 @@ BODY_COLUMNS = _i(22)
 W_FORCE, W_MOMENT, W_POINT = _i(0), _i(3), _i(6)
 WRENCH_COLUMNS = _i(9)
 BODY_FIXED, WORLD_FIXED = _i(0), _i(1)
+
+# columns of Tree.law_on and Tree.law_at, functions of the user that act on a body
+LAW_BODY, LAW_ADDRESS, LAW_SLOPES = _i(0), _i(1), _i(2)
+LAW_R, LAW_P = _i(0), _i(9)
+LAW_COLUMNS = _i(12)
 
 # columns of Tree.pair, springs between two points
 PAIR_A, PAIR_B, PAIR_STIFFNESS, PAIR_LENGTH = _i(0), _i(3), _i(6), _i(7)
@@ -64,157 +70,121 @@ LINEAR_COLUMNS = _i(24)
 AA, AL, LA, LL = _i(0), _i(9), _i(18), _i(27)  # 3x3 blocks of Work.art
 
 
-# what a simulation remembers between calls of the time loop
-STARTED, HISTORY, TIME, SCALE, LAST_RESIDUAL, RATE, RATE_AGED, RATE_FIRST, AGE = range(9)
-MEMORY = 9
-ALWAYS_NEW = 1e300  # as memory[RATE]: the factorisation at hand is of no use
-
-# guesses of the increment: zero, the last one (explicit Euler), semi-implicit Euler, polynomial extrapolation
-IG1, IG2, IG3, EXTRAPOLATE = range(4)
-
 QUADRATURES = ("trapezoid", "midpoint")
-
-# solvers of kernels/comparison.py
-NEWTON, RIQN, BROYDEN, DENSE = range(4)
 
 
 class Tree(NamedTuple):
     """A compiled mechanism as the kernels see it."""
 
-    link: NDArray[np.int64]  # (n+1, LINK_COLUMNS) parent row, joint kind, first coordinate, first dof, their number, two charts?
-    body: NDArray[np.float64]  # (n+1, BODY_COLUMNS)
-    param: NDArray[np.float64]  # (n+1, at least PARAMETERS) of the joints
-    gravity: NDArray[np.float64]  # (3,) world axes, m/s^2
+    link: integers("n+1", LINK_COLUMNS)  # parent row, joint kind, first coordinate, first dof, their number, two charts?
+    body: floats("n+1", BODY_COLUMNS)
+    param: floats("n+1", "parameters")  # of the joints
+    gravity: floats(3)  # world axes, m/s^2
     has_charts: int
     has_springs: int
     has_dampers: int
-    stiffness: NDArray[np.float64]  # (nv,) joint springs
-    rest: NDArray[np.float64]  # (nq,) their rest coordinates
-    damping: NDArray[np.float64]  # (nv,) viscous dampers
-    wrench_on: NDArray[np.int64]  # (k, 2) body row, BODY_FIXED or WORLD_FIXED
-    wrench: NDArray[np.float64]  # (k, WRENCH_COLUMNS) force, moment, point, canonical body axes (or world axes)
-    custom: NDArray[np.int64]  # addresses of compiled user forces
-    pair_on: NDArray[np.int64]  # (k, 3) springs between two points: body rows a and b, address of the energy of the distance or 0
-    pair: NDArray[np.float64]  # (k, PAIR_COLUMNS) points a and b in canonical body axes, m; stiffness, N/m, and length, m, if linear
-    energy_on: NDArray[np.int64]  # (u+1, 2) potentials of coordinates: address, first row of energy_at; a last row ends the last one
-    energy_at: NDArray[np.int64]  # (..., 2) the coordinates they depend on: entry of q, entry of v
-    energy_param: NDArray[np.float64]  # (k+u, ...) parameters of generated energies
+    stiffness: floats("nv")  # joint springs
+    rest: floats("nq")  # their rest coordinates
+    damping: floats("nv")  # viscous dampers
+    wrench_on: integers("wrenches", 2)  # body row, BODY_FIXED or WORLD_FIXED
+    wrench: floats("wrenches", WRENCH_COLUMNS)  # force, moment, point, canonical body axes (or world axes)
+    custom: integers("customs")  # addresses of compiled user forces
+    law_on: integers("laws", 3)  # laws on a body: its row, address of the function, does it know its slopes?
+    law_at: floats("laws", LAW_COLUMNS)  # pose of the place a law acts at, in the canonical body frame
+    law_param: floats("laws", "law_parameters")
+    pair_on: integers("pairs", 3)  # springs between two points: body rows a and b, address of the energy of the distance or 0
+    pair: floats("pairs", PAIR_COLUMNS)  # points a and b in canonical body axes, m; stiffness, N/m, and length, m, if linear
+    energy_on: integers("energies+1", 2)  # potentials of coordinates: address, first row of energy_at; a last row ends the last one
+    energy_at: integers("energy_arguments", 2)  # the coordinates they depend on: entry of q, entry of v
+    energy_param: floats("pairs+energies", "energy_parameters")  # parameters of generated energies
+
+
+class Laws(NamedTuple):
+    """Memory of the laws on bodies; none at all where there are no laws."""
+
+    twist: floats("(n+1)*(laws>0)", 6)  # of the bodies, body axes: written by the system before `law_wrenches`
+    wrench: floats("(n+1)*(laws>0)", 6)  # what all laws do to the bodies, at their origins, body axes
+    place: floats("laws", 12)  # pose of the place of each law where it was last evaluated
+    rate: floats("laws", 6)  # its twist
+    time: floats("laws")
+    slope: floats("laws", 72)  # (6, 12) derivative of W in the pose of the place (turned, then moved, in its axes) and in its twist
+    damping: floats(6, 6)  # derivative of the wrench on a body in its twist
 
 
 class Work(NamedTuple):
     """Memory of one simulation.  Each kernel says what it reads and writes."""
 
-    row: NDArray[np.float64]  # (n+1, ROW_COLUMNS)
-    q: NDArray[np.float64]  # (nq,) coordinates at the start of the step
-    d: NDArray[np.float64]  # (nv,) increment over the step: the unknown
-    d_old: NDArray[np.float64]  # (nv,) increment before the last correction
-    d_last: NDArray[np.float64]  # (nv,) increment of the last step
-    r: NDArray[np.float64]  # (nv,) residual, kg m/s or kg m^2/s
-    z: NDArray[np.float64]  # (nv,) solution of the last linear system
-    step: NDArray[np.float64]  # (nv,) correction being tried
-    target: NDArray[np.float64]  # (nv,) momentum the step has to start with, half kick included
-    target_last: NDArray[np.float64]  # (nv,) the same before the joint forces of the step were added
-    load: NDArray[np.float64]  # (nv,) scratch for joint-space forces
-    history: NDArray[np.float64]  # (6, nv) backward differences of the increments of the last steps
-    S0: NDArray[np.float64]  # (nv, 6) joint columns at the start of the step
-    S1: NDArray[np.float64]  # (nv, 6) at its end
-    factor: NDArray[np.float64]  # (nv, FACTOR_COLUMNS)
-    linear: NDArray[np.float64]  # (n+1, LINEAR_COLUMNS)
-    art: NDArray[np.float64]  # (n+1, 36) articulated blocks AA, AL, LA, LL
-    world: NDArray[np.float64]  # (n+1, 12) pose in the world: rotation, position; only where a force needs it
-    charts: NDArray[np.float64]  # (SCRATCH_ROWS, 6) scratch of joints/charts.py
-    chart: NDArray[np.float64]  # (SCRATCH,) the same
-    x: NDArray[np.float64]  # (c,) what a generated energy is evaluated at, c the most coordinates of one
-    jet: NDArray[np.float64]  # (1, 1 + c + c^2) its value, gradient and Hessian
+    row: floats("n+1", ROW_COLUMNS)
+    q: floats("nq")  # coordinates at the start of the step
+    d: floats("nv")  # increment over the step: the unknown
+    d_old: floats("nv")  # increment before the last correction
+    d_last: floats("nv")  # increment of the last step
+    r: floats("nv")  # residual, kg m/s or kg m^2/s
+    z: floats("nv")  # solution of the last linear system
+    step: floats("nv")  # correction being tried
+    target: floats("nv")  # momentum the step has to start with, half kick included
+    target_last: floats("nv")  # the same before the joint forces of the step were added
+    load: floats("nv")  # scratch for joint-space forces
+    history: floats(6, "nv")  # backward differences of the increments of the last steps
+    S0: floats("nv", 6)  # joint columns at the start of the step
+    S1: floats("nv", 6)  # at its end
+    factor: floats("nv", FACTOR_COLUMNS)
+    linear: floats("n+1", LINEAR_COLUMNS)
+    art: floats("n+1", 36)  # articulated blocks AA, AL, LA, LL
+    world: floats("n+1", 12)  # pose in the world: rotation, position; only where a force needs it
+    charts: floats(SCRATCH_ROWS, 6)  # scratch of joints/charts.py
+    chart: floats(SCRATCH)  # the same
+    x: floats("most")  # what a generated energy is evaluated at; most: the most coordinates of one
+    jet: floats(1, "1 + most + most**2")  # its value, gradient and Hessian
+    laws: Laws
 
 
-def make_work(n: int, nq: int, nv: int, most: int = 1) -> Work:
-    """most: largest number of coordinates a potential depends on."""
-
-    def zeros(*shape):
-        return np.zeros(shape)
-
-    work = Work(
-        row=zeros(n + 1, ROW_COLUMNS), q=zeros(nq), d=zeros(nv), d_old=zeros(nv), d_last=zeros(nv), r=zeros(nv),
-        z=zeros(nv), step=zeros(nv), target=zeros(nv), target_last=zeros(nv), load=zeros(nv),
-        history=zeros(6, nv), S0=zeros(nv, 6), S1=zeros(nv, 6),
-        factor=zeros(nv, FACTOR_COLUMNS), linear=zeros(n + 1, LINEAR_COLUMNS), art=zeros(n + 1, 36), world=zeros(n + 1, 12),
-        charts=zeros(SCRATCH_ROWS, 6), chart=zeros(SCRATCH), x=zeros(most), jet=zeros(1, 1 + most + most**2),
-    )  # fmt: skip
+def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
+    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies."""
+    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws})
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
     return work
 
 
 class Middle(NamedTuple):
-    """Memory of the midpoint quadrature (kernels/midpoint.py)."""
+    """Memory of the midpoint quadrature (kernels/tree/midpoint_quadrature.py)."""
 
-    row: NDArray[np.float64]  # (n+1, 15) pose in the parent, gravity, columns R, P, GRAVITY as in Work.row
-    wrench: NDArray[np.float64]  # (n+1, 6) wrench on the body and everything beyond it
-    world: NDArray[np.float64]  # (n+1, 12) rotation and position in the world; only where a force needs it
-    S0: NDArray[np.float64]  # (nv, 6) midpoint twist per variation of the start
-    S1: NDArray[np.float64]  # (nv, 6) ... of the increment
-    S2: NDArray[np.float64]  # (nv, 6) ... of the end
-    start: NDArray[np.float64]  # (nv,) midpoint forces on the start of the step
-    end: NDArray[np.float64]  # (nv,) on its end
-    size: NDArray[np.float64]  # (nv,) magnitude of what cancels in `start`
-    A: NDArray[np.float64]  # (n+1, 12, 12) articulated blocks
-    U: NDArray[np.float64]  # (nv, 12)
-    W: NDArray[np.float64]  # (nv, 12)
-    B: NDArray[np.float64]  # (nv, 6) inverse joint blocks
-    H: NDArray[np.float64]  # (6, 6) scratch
-    E: NDArray[np.float64]  # (6, 6) scratch
-    X0: NDArray[np.float64]  # (6, 6) scratch
-    T: NDArray[np.float64]  # (12, 12) scratch
-    b: NDArray[np.float64]  # (n+1, 12) wrenches of the solve
-    y: NDArray[np.float64]  # (n+1, 12) variations of the solve
-    t: NDArray[np.float64]  # (nv,) scratch
-    q: NDArray[np.float64]  # (nq,) coordinates half way, those without quaternions
-    left: NDArray[np.float64]  # (k, nv) rows of potentials between bodies, see kernels/mid_potentials.py
-    right: NDArray[np.float64]  # (k, nv)
-    Y: NDArray[np.float64]  # (k, nv) J^-1 left
-    C: NDArray[np.float64]  # (k, k)
-    pivot: NDArray[np.int64]  # (k,)
-    c: NDArray[np.float64]  # (k,) scratch
-    moves: NDArray[np.float64]  # (3, nv) scratch
-    unit: NDArray[np.float64]  # (n+1, 6) scratch
-    saved: NDArray[np.float64]  # (nv,) scratch
+    row: floats("n+1", 15)  # pose in the parent, gravity, columns R, P, GRAVITY as in Work.row
+    wrench: floats("n+1", 6)  # wrench on the body and everything beyond it
+    world: floats("n+1", 12)  # rotation and position in the world; only where a force needs it
+    S0: floats("nv", 6)  # midpoint twist per variation of the start
+    S1: floats("nv", 6)  # ... of the increment
+    S2: floats("nv", 6)  # ... of the end
+    start: floats("nv")  # midpoint forces on the start of the step
+    end: floats("nv")  # on its end
+    size: floats("nv")  # magnitude of what cancels in `start`
+    A: floats("n+1", 12, 12)  # articulated blocks
+    U: floats("nv", 12)
+    W: floats("nv", 12)
+    B: floats("nv", 6)  # inverse joint blocks
+    H: floats(6, 6)  # scratch
+    E: floats(6, 6)  # scratch
+    X0: floats(6, 6)  # scratch
+    T: floats(12, 12)  # scratch
+    b: floats("n+1", 12)  # wrenches of the solve
+    y: floats("n+1", 12)  # variations of the solve
+    t: floats("nv")  # scratch
+    q: floats("nq")  # coordinates half way, those without quaternions
+    left: floats("rows", "nv")  # rows of potentials between bodies, see midpoint_potentials.py
+    right: floats("rows", "nv")
+    Y: floats("rows", "nv")  # J^-1 left
+    C: floats("rows", "rows")
+    pivot: integers("rows")
+    c: floats("rows")  # scratch
+    moves: floats(3, "nv")  # scratch
+    unit: floats("n+1", 6)  # scratch
+    saved: floats("nv")  # scratch
 
 
 def make_middle(n: int, nq: int, nv: int, gravity: NDArray[np.float64], rows: int = 0) -> Middle:
     """rows: three per spring between points, one per coordinate of a potential."""
-
-    def zeros(*shape):
-        return np.zeros(shape)
-
-    middle = Middle(
-        row=zeros(n + 1, 15), wrench=zeros(n + 1, 6), world=zeros(n + 1, 12), S0=zeros(nv, 6), S1=zeros(nv, 6), S2=zeros(nv, 6),
-        start=zeros(nv), end=zeros(nv), size=zeros(nv),
-        A=zeros(n + 1, 12, 12), U=zeros(nv, 12), W=zeros(nv, 12), B=zeros(nv, 6), H=zeros(6, 6),
-        E=zeros(6, 6), X0=zeros(6, 6), T=zeros(12, 12), b=zeros(n + 1, 12), y=zeros(n + 1, 12),
-        t=zeros(nv), q=zeros(nq), left=zeros(rows, nv), right=zeros(rows, nv), Y=zeros(rows, nv), C=zeros(rows, rows),
-        pivot=np.zeros(rows, dtype=np.int64), c=zeros(rows), moves=zeros(3, nv), unit=zeros(n + 1, 6), saved=zeros(nv),
-    )  # fmt: skip
+    middle = allocate(Middle, {"n": n, "nq": nq, "nv": nv, "rows": rows})
     middle.row[0, GRAVITY : GRAVITY + 3] = gravity
     middle.world[0, [0, 4, 8]] = 1.0
     return middle
-
-
-class Comparison(NamedTuple):
-    """Memory of the solvers that the O(n) Newton is compared with (kernels/comparison.py)."""
-
-    solver: int  # NEWTON, RIQN, BROYDEN or DENSE
-    J: NDArray[np.float64]  # (nv, nv) dense Jacobian
-    pivot: NDArray[np.int64]  # (nv,)
-    steps: NDArray[np.float64]  # (max_evaluations + 1, nv) corrections of Broyden's method
-    scratch: NDArray[np.float64]  # (n+1, 12) variations
-    forces: NDArray[np.float64]  # (n+1, 12) their wrenches
-
-
-def make_comparison(solver: int, n: int, nv: int, max_evaluations: int) -> Comparison:
-    dense = nv if solver == DENSE else 0
-    rows = max_evaluations + 1 if solver == BROYDEN else 0
-    return Comparison(
-        solver=solver, J=np.zeros((dense, dense)), pivot=np.zeros(dense, dtype=np.int64), steps=np.zeros((rows, nv)),
-        scratch=np.zeros((n + 1, 12)), forces=np.zeros((n + 1, 12)),
-    )  # fmt: skip

@@ -1,16 +1,20 @@
 """Entry points for the derivatives of a step: what step_derivatives.py cannot know without the kernels."""
 
+from ...compiling.address import call_joint
 from ...compiling.decorators import entry
 from ...joints import dispatch
+from ...lie import retractions
+from ...lie.algebra import load3, scale, store3
 from ..constraints.ties import constrain_node
 from ..constraints.velocities import second_rates
-from ..lagrangian.potentials import potential_curvatures
+from ..forces.laws import SLOPES, ask
+from ..forces.potentials import pair_stiffness, potential_curvatures
 from .evaluate import place
-from .layout import KIND, NV, QI, VI
-from .loads import custom_forces
-from .midpoint_quadrature import mid_node
+from .laws import forces_in_motion
+from .layout import GRAVITY, KIND, LAW_ADDRESS, NV, QI, VI, X
+from .loads import add_body_forces, gravity_wrench, world_poses
+from .midpoint_quadrature import mid_node, wrench_derivative
 from .newton_matrix import assemble
-from .potentials import pair_energy
 
 
 @entry
@@ -43,9 +47,59 @@ def column_curvature(m, w, G, S, E, scratch):
 
 
 @entry
-def user_forces(m, t, q, v, scratch, out):
-    """out = forces of the user at time t, coordinates q, velocities v; scratch: (nv,)."""
-    custom_forces(m, t, q, v, 1.0, scratch, out)
+def user_forces(m, w, t, q, v, out):
+    """out = joint forces of the user's functions at time t, coordinates q, velocities v."""
+    place(m, w, q, w.r)
+    forces_in_motion(m, w, t, v)
+    for j in range(out.shape[0]):
+        out[j] = w.load[j]
+
+
+@entry
+def law_wrench(m, laws, e, t, pose, twist, out):
+    """out (6,) = wrench of law e at the pose (12,) and twist (6,) of its place, in the axes of the place."""
+    for c in range(12):
+        laws.place[e, c] = pose[c]
+    for c in range(6):
+        laws.rate[e, c] = twist[c]
+    laws.time[e] = t
+    W = ask(m, laws, e)
+    out[0], out[1], out[2], out[3], out[4], out[5] = W[0], W[1], W[2], W[3], W[4], W[5]
+
+
+@entry
+def law_slopes(m, laws, e):
+    """Laws.slope[e] = (6, 12) derivative of law e, which knows it, where `law_wrench` evaluated it last."""
+    call_joint(m.law_on[e, LAW_ADDRESS], SLOPES, m.law_param, e, laws.place, e, laws.rate, e, laws.time[e], laws.slope)
+
+
+@entry
+def retraction_slopes(m, w, retraction, out):
+    """out (n+1, 2, 6, 6) = dtau^-1_x and dtau^-1_{-x} of the displacement x in Work.row of every body."""
+    for i in range(1, m.link.shape[0]):
+        phi, rho = load3(w.row, i, X), load3(w.row, i, X + 3)
+        for k in range(6):
+            a = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+            l = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+            for side in range(2):
+                sign = -1.0 if side else 1.0
+                ca, cl = retractions.cotangent(retraction, scale(sign, phi), scale(sign, rho), a, l)
+                for c in range(3):
+                    out[i, side, k, c], out[i, side, k, 3 + c] = ca[c], cl[c]
+
+
+@entry
+def node_loads(m, w, wrenches, turned):
+    """What gravity, constant wrenches and springs between points do to the bodies at the node: wrenches (n+1, 6) at their origins in body
+    axes, and turned (n+1, 6, 6), how these change as the bodies turn against what is fixed in the world."""
+    world_poses(m, w)
+    for i in range(1, m.link.shape[0]):
+        a, l = gravity_wrench(m.body, i, load3(w.row, i, GRAVITY))
+        store3(wrenches, i, 0, a)
+        store3(wrenches, i, 3, l)
+    add_body_forces(m, w, w.world, 1.0, wrenches, 0)
+    for i in range(1, m.link.shape[0]):
+        wrench_derivative(m, w, w.row, w.world, i, turned[i])
 
 
 @entry
@@ -63,9 +117,9 @@ def second_constraint_rates(m, w, c, t, q, v, scratch):
 
 
 @entry
-def pair_stiffness(m, w, e, out):
-    """out = (U'/r, U'', vector r from b to a) of spring e between points.  Reads Work.world."""
-    _, out[0], out[1], r = pair_energy(m, w.world, e, w.x, w.jet)
+def spring_stiffness(m, w, e, out):
+    """out = (k, c, vector r from b to a) of spring e between points, see `pair_stiffness`.  Reads Work.world."""
+    out[0], out[1], r = pair_stiffness(m, w.world, e, w.x, w.jet)
     out[2], out[3], out[4] = r[0], r[1], r[2]
 
 

@@ -1,11 +1,12 @@
-"""Forces at a node of the time grid: gravity, wrenches, springs, user forces."""
+"""Forces at a node of the time grid: gravity, what acts on bodies (kernels/forces/), joint springs, user forces in joint space."""
 
-from ...compiling.call import call_force
+from ...compiling.address import call_force
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
-from ...lie.algebra import add, axpy, cross, load3, load9, matmul, matvec, store3, store9, tmatvec
-from .layout import KIND, MASS, MOMENT, NV, PARENT, QI, VI, W_FORCE, W_MOMENT, W_POINT, WORLD_FIXED, F, P, R
-from .potentials import add_pair_springs
+from ...lie.algebra import add, axpy, cross, load3, load9, matmul, matvec, store3, store9
+from ..forces.potentials import add_pair_springs
+from ..forces.wrenches import constant_wrench
+from .layout import KIND, MASS, MOMENT, NV, PARENT, QI, VI, F, P, R
 
 
 @inlined
@@ -24,30 +25,32 @@ def world_poses(m, w):
         store3(w.world, i, 9, add(load3(w.world, p, 9), matvec(Q, load3(w.row, i, P))))
 
 
-@kernel
-def applied_wrench(m, w, e):
-    """Wrench number e on its body, at the body origin in body axes."""
-    i = m.wrench_on[e, 0]
-    force = load3(m.wrench, e, W_FORCE)
-    moment = load3(m.wrench, e, W_MOMENT)
-    if m.wrench_on[e, 1] == WORLD_FIXED:
-        Q = load9(w.world, i, 0)
-        force = tmatvec(Q, force)
-        moment = tmatvec(Q, moment)
-    return add(moment, cross(load3(m.wrench, e, W_POINT), force)), force
+@inlined
+def acts_on_bodies(m):
+    """Is there a force that needs the poses of bodies in the world?"""
+    return m.wrench_on.shape[0] > 0 or m.pair_on.shape[0] > 0 or m.law_on.shape[0] > 0
 
 
 @kernel
 def add_wrenches(m, w, impulse):
-    """F += impulse * applied wrenches and springs between points.  Reads R, P; writes F and Work.world."""
-    if m.wrench_on.shape[0] > 0 or m.pair_on.shape[0] > 0:
+    """F += impulse * constant wrenches and springs between points.  Reads R, P; writes F and Work.world."""
+    if acts_on_bodies(m):
         world_poses(m, w)
-        add_pair_springs(m, w, impulse)
+        add_body_forces(m, w, w.world, impulse, w.row, F)
+
+
+@kernel
+def add_body_forces(m, w, world, impulse, out, column):
+    """out[i, column:] += impulse * (constant wrenches and springs between points) on body i, at its origin in body axes.
+
+    world: (n+1, 12) poses of the bodies; w: scratch with x and jet.
+    """
+    add_pair_springs(m, w, world, impulse, out, column)
     for e in range(m.wrench_on.shape[0]):
         i = m.wrench_on[e, 0]
-        a, l = applied_wrench(m, w, e)
-        store3(w.row, i, F, axpy(impulse, a, load3(w.row, i, F)))
-        store3(w.row, i, F + 3, axpy(impulse, l, load3(w.row, i, F + 3)))
+        a, l = constant_wrench(m, e, load9(world, i, 0))
+        store3(out, i, column, axpy(impulse, a, load3(out, i, column)))
+        store3(out, i, column + 3, axpy(impulse, l, load3(out, i, column + 3)))
 
 
 @kernel
@@ -61,6 +64,12 @@ def spring_gradient(m, q, d, f, g):
             v, k = m.link[i, VI], m.link[i, QI]
             energy += dispatch.spring(m.link[i, KIND], q, k, m.rest, d, v, m.link[i, NV], f, m.stiffness, g)
     return energy
+
+
+@inlined
+def calls_user_functions(m):
+    """Is there a force that the user wrote as a function of the motion?"""
+    return m.custom.shape[0] > 0 or m.law_on.shape[0] > 0
 
 
 @kernel

@@ -10,10 +10,10 @@ to the Jacobian that `midpoint.factorise12` eliminates.  With k rows a factorisa
 
 from ...compiling.decorators import inlined, kernel
 from ...lie.algebra import load3, load9
+from ..forces.potentials import evaluate_potential, pair_stiffness, push
 from ..solving.dense import lu_factor, lu_solve
 from .layout import NV, PAIR_A, PAIR_B, PARENT, UP, UV, VI, P, R
 from .midpoint_quadrature import factorise12, solve12
-from .potentials import evaluate_potential, pair_energy, push
 from .spatial import column_dot, pass_to_parent
 
 
@@ -71,9 +71,7 @@ def coupling_rows(m, w, mid, h):
     nv = w.r.shape[0]
     row = 0
     for e in range(m.pair_on.shape[0]):
-        _, over, curvature, v = pair_energy(m, mid.world, e, w.x, w.jet)
-        square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
-        along = (curvature - over) / square if square > 0.0 else 0.0
+        over, along, v = pair_stiffness(m, mid.world, e, w.x, w.jet)
         for c in range(3):
             unit_force(m, mid, e, c, mid.S0, mid.left[row + c])
             unit_force(m, mid, e, c, mid.S1, mid.moves[c])

@@ -9,7 +9,6 @@ the work of many.
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
 from ...lie.algebra import (
-    accumulate3,
     add,
     axpy,
     cross,
@@ -28,6 +27,8 @@ from ...lie.algebra import (
     store9,
     tmatvec,
 )
+from ..forces.potentials import add_potentials, pair_energy
+from ..forces.wrenches import constant_wrench_turned
 from .drnea import joint_pose
 from .layout import (
     AA,
@@ -47,15 +48,10 @@ from .layout import (
     UQ,
     UV,
     VI,
-    W_FORCE,
-    W_MOMENT,
-    W_POINT,
-    WORLD_FIXED,  # fmt: skip
     P,
     R,
 )
-from .loads import gravity_wrench
-from .potentials import add_potentials, pair_energy, push
+from .loads import add_body_forces, gravity_wrench
 from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_child
 
 
@@ -82,15 +78,7 @@ def mid_node(m, w, mid):
         for i in range(1, n):
             p = link[i, PARENT]
             place_in_world(mid.world, row, i, p)
-        for e in range(m.wrench_on.shape[0]):
-            i = m.wrench_on[e, 0]
-            force, moment = wrench_in_body(m, mid.world, e, i)
-            accumulate3(mid.wrench, i, 0, add(moment, cross(load3(m.wrench, e, W_POINT), force)))
-            accumulate3(mid.wrench, i, 3, force)
-        for e in range(m.pair_on.shape[0]):
-            _, over, _, v = pair_energy(m, mid.world, e, w.x, w.jet)
-            push(mid.wrench, 0, mid.world, m.pair_on[e, 0], load3(m.pair, e, PAIR_A), v, -over)
-            push(mid.wrench, 0, mid.world, m.pair_on[e, 1], load3(m.pair, e, PAIR_B), v, over)
+        add_body_forces(m, w, mid.world, 1.0, mid.wrench, 0)
     for i in range(n - 1, 0, -1):
         a, l = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
@@ -118,16 +106,6 @@ def place_in_world(world, row, i, p):
     Q = load9(world, p, 0)
     store9(world, i, 0, matmul(Q, load9(row, i, R)))
     store3(world, i, 9, add(load3(world, p, 9), matvec(Q, load3(row, i, P))))
-
-
-@inlined
-def wrench_in_body(m, world, e, i):
-    """Applied force and moment number e in the axes of body i."""
-    force, moment = load3(m.wrench, e, W_FORCE), load3(m.wrench, e, W_MOMENT)
-    if m.wrench_on[e, 1] == WORLD_FIXED:
-        Q = load9(world, i, 0)
-        return tmatvec(Q, force), tmatvec(Q, moment)
-    return force, moment
 
 
 @kernel
@@ -168,26 +146,26 @@ def subtract_potentials(m, w, mid):
 
 
 @kernel
-def wrench_derivative(m, w, mid, i, H):
-    """H[:6, :6] = d wrench_i / d zeta_i: vectors fixed in space turn in body axes by dg = g x zeta.
+def wrench_derivative(m, w, row, world, i, H):
+    """H[:6, :6] = d wrench_i / d zeta_i at gravity row[i, GRAVITY] and pose world[i]: vectors fixed in space turn in body axes.
 
-    Of a spring between points this is the part at constant force; the rest couples bodies, see kernels/mid_potentials.py.
+    Of a spring between points this is the part at constant force; the rest couples bodies, see midpoint_potentials.py.
     """
     for a in range(6):
         for b in range(6):
             H[a, b] = 0.0
-    g = hat(load3(mid.row, i, GRAVITY))
+    g = hat(load3(row, i, GRAVITY))
     add_block(H, 0, hat_mat(load3(m.body, i, MOMENT), g))
     add_block(H, 3, matscale(m.body[i, MASS], g))
     for e in range(m.wrench_on.shape[0]):
-        if m.wrench_on[e, 0] == i and m.wrench_on[e, 1] == WORLD_FIXED:
-            force, moment = wrench_in_body(m, mid.world, e, i)
-            add_block(H, 0, matadd(hat_mat(load3(m.wrench, e, W_POINT), hat(force)), hat(moment)))
-            add_block(H, 3, hat(force))
+        if m.wrench_on[e, 0] == i:
+            moment, force = constant_wrench_turned(m, e, load9(world, i, 0))
+            add_block(H, 0, moment)
+            add_block(H, 3, force)
     for e in range(m.pair_on.shape[0]):
         if m.pair_on[e, 0] == i or m.pair_on[e, 1] == i:
-            _, over, _, v = pair_energy(m, mid.world, e, w.x, w.jet)
-            force = tmatvec(load9(mid.world, i, 0), v)
+            _, over, _, v = pair_energy(m, world, e, w.x, w.jet)
+            force = tmatvec(load9(world, i, 0), v)
             if m.pair_on[e, 0] == i:
                 turn = matscale(-over, hat(force))
                 add_block(H, 0, hat_mat(load3(m.pair, e, PAIR_A), turn))
@@ -222,7 +200,7 @@ def factorise12(m, w, mid, h):
                 c = 3 * a + b
                 A[i, a, b], A[i, a, 3 + b] = w.art[i, AA + c], w.art[i, AA + 9 + c]
                 A[i, 3 + a, b], A[i, 3 + a, 3 + b] = w.art[i, AA + 18 + c], w.art[i, AA + 27 + c]
-        wrench_derivative(m, w, mid, i, mid.H)
+        wrench_derivative(m, w, mid.row, mid.world, i, mid.H)
         for a in range(6):
             for b in range(6):
                 A[i, 6 + a, 6 + b] = mid.H[a, b]

@@ -7,8 +7,6 @@ start (wrenches go to the root) and those of the end (variations come from it).
 
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
-from ...joints.dispatch import REVOLUTE, SPHERICAL
-from ...joints.spherical import cayley_rate
 from ...lie import retractions
 from ...lie.algebra import (
     IDENTITY,
@@ -40,7 +38,9 @@ from ...lie.algebra import (
     symvec,
     tmatvec,
 )
+from ...lie.rotations import cayley_rate
 from .drnea import turned_about_z
+from .laws import add_law_damping
 from .layout import (  # fmt: skip
     AA,
     AL,
@@ -74,7 +74,7 @@ from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_chil
 def assemble(m, w, h, retraction, exact):
     """Poses at the end of the step and stiffness K of every body at the increment d, exact or to first order in x.
 
-    Reads R, P, X, d.  Writes linear, S1, art.
+    Reads R, P, X, d.  Writes linear, S1, art.  Laws on bodies add how they damp.
     """
     row, link = w.row, m.link
     for i in range(1, link.shape[0]):
@@ -82,7 +82,7 @@ def assemble(m, w, h, retraction, exact):
         rot, origin = load9(row, i, R), load3(row, i, P)
         store9(w.linear, i, L_R, rot)
         store3(w.linear, i, L_P, origin)
-        if kind == REVOLUTE:
+        if dispatch.turns_about_z(kind):
             store9(w.linear, i, L_R1, turned_about_z(rot, w.d[v]))
             store3(w.linear, i, L_P1, origin)
         else:  # X(q+) = X(q) J
@@ -100,6 +100,8 @@ def assemble(m, w, h, retraction, exact):
         store9(w.art, i, AL, matscale(1.0 / h, al))
         store9(w.art, i, LA, matscale(1.0 / h, la))
         store9(w.art, i, LL, matscale(1.0 / h, ll))
+    if m.law_on.shape[0] > 0:
+        add_law_damping(m, w, retraction)
 
 
 @inlined
@@ -115,7 +117,7 @@ def first_order_stiffness(phi, mass, moment, inertia):
 def is_free_ball(m, i):
     """A ball joint without damper: it transmits no moment, which makes its elimination much shorter."""
     v = m.link[i, VI]
-    return m.link[i, KIND] == SPHERICAL and m.damping[v] == 0.0 and m.damping[v + 1] == 0.0 and m.damping[v + 2] == 0.0
+    return dispatch.turns_freely(m.link[i, KIND]) and m.damping[v] == 0.0 and m.damping[v + 1] == 0.0 and m.damping[v + 2] == 0.0
 
 
 @kernel
@@ -135,7 +137,7 @@ def factorise(m, w):
                 add_force_block_to_parent(w, i, p, ll)
             continue
         for j in range(v, v + link[i, NV]):
-            if link[i, KIND] == REVOLUTE:
+            if dispatch.turns_about_z(link[i, KIND]):
                 ua, ul = (aa[2], aa[5], aa[8]), (la[2], la[5], la[8])
                 wa, wl = (aa[6], aa[7], aa[8]), (al[6], al[7], al[8])
                 d = ua[2] + 0.5 * m.damping[j]
@@ -214,7 +216,7 @@ def solve(m, w):
     for i in range(n - 1, 0, -1):
         a, l = load3(row, i, F), load3(row, i, F + 3)
         v = link[i, VI]
-        if link[i, KIND] == REVOLUTE:
+        if dispatch.turns_about_z(link[i, KIND]):
             z = (w.r[v] - a[2]) * fac[v, DINV]
             w.z[v] = z
             a, l = axpy(z, load3(fac, v, U), a), axpy(z, load3(fac, v, U + 3), l)
@@ -233,7 +235,7 @@ def solve(m, w):
         p = link[i, PARENT]
         a, l = twist_to_child(load9(lin, i, L_R1), load3(lin, i, L_P1), load3(row, p, ETA), load3(row, p, ETA + 3))
         v = link[i, VI]
-        if link[i, KIND] == REVOLUTE:
+        if dispatch.turns_about_z(link[i, KIND]):
             z = w.z[v] - fac[v, DINV] * dot6(fac, v, W, a, l)
             w.z[v] = z
             a = (a[0], a[1], a[2] + z)

@@ -4,10 +4,10 @@ Generated energies are called like generated joints (joints/generated.py): at `a
 U, the gradient and the Hessian one after the other into a row of scratch, the jet.
 """
 
+from ...compiling.address import call_joint
 from ...compiling.decorators import inlined, kernel
-from ...joints.generated import call_joint
 from ...lie.algebra import add, cross, load3, load9, matvec, scale, sub, tmatvec
-from .layout import PAIR_A, PAIR_B, PAIR_LENGTH, PAIR_STIFFNESS, UP, UQ, UV, F
+from ..tree.layout import PAIR_A, PAIR_B, PAIR_LENGTH, PAIR_STIFFNESS, UP, UQ, UV
 
 
 @inlined
@@ -34,6 +34,14 @@ def pair_energy(m, world, e, x, jet):
 
 
 @inlined
+def pair_stiffness(m, world, e, x, jet):
+    """(k, c, vector r) of spring e: its force on point a is -k r and changes by -(k + c r r') dr."""
+    _, over, curvature, r = pair_energy(m, world, e, x, jet)
+    square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
+    return over, ((curvature - over) / square if square > 0.0 else 0.0), r
+
+
+@inlined
 def energy_of_distance(m, e, v, x, jet):
     """(U, U'/r, U'') of spring e with the vector v between its points; U'/r is finite at r = 0 for a linear spring of length 0."""
     r = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) ** 0.5
@@ -57,12 +65,12 @@ def push(row, column, world, i, point, force, impulse):
 
 
 @kernel
-def add_pair_springs(m, w, impulse):
-    """F += impulse * springs between points.  Reads Work.world; writes F."""
+def add_pair_springs(m, w, world, impulse, out, column):
+    """out[i, column:] += impulse * wrench of the springs between points on body i.  w: scratch with x and jet."""
     for e in range(m.pair_on.shape[0]):
-        _, over, _, v = pair_energy(m, w.world, e, w.x, w.jet)
-        push(w.row, F, w.world, m.pair_on[e, 0], load3(m.pair, e, PAIR_A), v, -impulse * over)
-        push(w.row, F, w.world, m.pair_on[e, 1], load3(m.pair, e, PAIR_B), v, impulse * over)
+        _, over, _, v = pair_energy(m, world, e, w.x, w.jet)
+        push(out, column, world, m.pair_on[e, 0], load3(m.pair, e, PAIR_A), v, -impulse * over)
+        push(out, column, world, m.pair_on[e, 1], load3(m.pair, e, PAIR_B), v, impulse * over)
 
 
 @kernel
@@ -93,3 +101,15 @@ def add_potentials(m, w, q, factor, g):
         for k in range(first, m.energy_on[c + 1, UP]):
             g[m.energy_at[k, UV]] += factor * w.jet[0, 1 + k - first]
     return total
+
+
+@kernel
+def potential_curvatures(m, w, q, qq):
+    """qq -= second derivatives of the potentials of coordinates at q."""
+    for c in range(m.energy_on.shape[0] - 1):
+        evaluate_potential(m, w, q, c)
+        first = m.energy_on[c, UP]
+        size = m.energy_on[c + 1, UP] - first
+        for a in range(size):
+            for b in range(size):
+                qq[m.energy_at[first + a, UV], m.energy_at[first + b, UV]] -= w.jet[0, 1 + size + a * size + b]

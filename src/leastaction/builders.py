@@ -1,0 +1,279 @@
+"""What forces and constraints write themselves into when a mechanism is compiled: names become rows, descriptions become arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checks import listed, numbers
+from .constraints import base as closures
+from .constraints.rows import Row
+from .errors import MechanismError
+from .forces.functions import Law, compile_joint_force, compile_law
+from .joints import Joint
+from .joints.base import frame_with_z
+from .joints.primitives import ON_Z
+from .kernels.tree import layout as L
+from .mechanism import Body
+from .pose import Pose
+
+if TYPE_CHECKING:
+    from .symbolic.potential import PotentialExpression
+
+
+class _Places:
+    """Where bodies and frames are: name -> (body row, pose in its canonical frame)."""
+
+    def __init__(self, place: dict[str, tuple[int, Pose]]):
+        self._place = place
+
+    def _find(self, name: str, where: str, known: Sequence[str] = ()) -> tuple[int, Pose]:
+        if not isinstance(name, str) or name not in self._place:
+            raise MechanismError(f"{where}: {name!r} is neither a body nor a frame; give one of {listed(known or self._place)}")
+        return self._place[name]
+
+    def _find_moving(self, name: str, where: str) -> tuple[int, Pose]:
+        i, pose = self._find(name, where, [known for known, (row, _) in self._place.items() if row > 0])
+        if i == 0:
+            raise MechanismError(f"{where}: {name!r} is fixed to the world and cannot move; give a body that moves, or a frame on one")
+        return i, pose
+
+
+class ConstraintBuilder(_Places):
+    """Collects the closures of a model.  `Constraint.apply` calls these methods."""
+
+    def __init__(self, moving: list[Body], row: dict[str, int], place: dict[str, tuple[int, Pose]]):
+        super().__init__(place)
+        self._joints: dict[str, tuple[Joint, int]] = {b.joint_name: (b.joint, row[b.name]) for b in moving}
+        self._first_q = [0, *np.cumsum([0] + [b.joint.nq for b in moving]).tolist()]  # by body row
+        self._first_v = [0, *np.cumsum([0] + [b.joint.nv for b in moving]).tolist()]
+        self.closures: list[closures.Closure] = []
+
+    def add_rows(self, name: str, a: str, b: str, rows: tuple[Row, ...], axes: NDArray[np.float64] | None = None) -> None:
+        """Equations between two places; `axes` turns both frames, as the canonical frame of a joint does."""
+        turn = Pose() if axes is None else Pose(rotation=axes)
+        (i, pose_a), (j, pose_b) = self._find(a, name), self._find(b, name)
+        if i == j:
+            raise MechanismError(f"{name}: {a!r} and {b!r} belong to the same body and never move apart; give places on two bodies")
+        self.closures.append(closures.Closure(name, closures.ROWS, (i, pose_a @ turn), (j, pose_b @ turn), rows))
+
+    def add_gear(self, name: str, joint1: str, joint2: str, ratio: float, offset: float) -> None:
+        found = []
+        for joint_name in (joint1, joint2):
+            joint, i = self._find_joint(joint_name, name)
+            motions = joint.primitives() or ()
+            if len(motions) != 1 or motions[0].motion not in ON_Z:
+                raise MechanismError(f"{name}: joint {joint_name!r} is {joint!r}; a gear couples revolute, prismatic and helical joints")
+            found.append(i)
+        world = (0, Pose())
+        rows = (Row(-1, "ratio"),)
+        self.closures.append(closures.Closure(name, closures.GEAR, world, world, rows, (found[0], found[1]), (ratio, offset)))
+
+    def add_function(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any]) -> None:
+        """h(q, t) = 0; `compile_function(number of coordinates)` gives the compiled function."""
+        arguments: list[tuple[int, int]] = []
+        for joint_name in joint_names:
+            joint, i = self._find_joint(joint_name, name)
+            if joint.has_quaternion or joint.charts > 1:
+                raise MechanismError(
+                    f"{name}: joint {joint_name!r} is {joint!r}, whose coordinates cannot be constrained one by one; "
+                    "constrain frames instead"
+                )
+            arguments.extend((self._first_q[i] + j, self._first_v[i] + j) for j in range(joint.nv))
+        world = (0, Pose())
+        function = compile_function(len(arguments))
+        self.closures.append(
+            closures.Closure(name, closures.COORDINATES, world, world, (Row(-1, ""),), function=function, arguments=tuple(arguments))
+        )
+
+    def add_skate(self, name: str, frame: str, direction: NDArray[np.float64]) -> None:
+        i, pose = self._find_moving(frame, name)
+        rows = (Row(-1, "sideways", w=tuple(direction.tolist())),)
+        self.closures.append(closures.Closure(name, closures.SKATE, (0, Pose()), (i, pose), rows))
+
+    def add_rolling(self, name: str, frame: str, radius: float, axis, normal, height: float) -> None:
+        i, pose = self._find_moving(frame, name)
+        first = frame_with_z(normal)
+        labels = ("height", "slip along", "slip across")
+        rows = tuple(Row(-1, label, tuple(u.tolist()), tuple(axis.tolist())) for label, u in zip(labels, first.T[[2, 0, 1]], strict=True))
+        self.closures.append(closures.Closure(name, closures.ROLLING, (0, Pose()), (i, pose), rows, numbers=(radius, height)))
+
+    def _find_joint(self, name: str, where: str) -> tuple[Joint, int]:
+        if not isinstance(name, str) or name not in self._joints:
+            raise MechanismError(f"{where}: joint {name!r} does not exist or is fixed; joints are {listed(self._joints)}")
+        return self._joints[name]
+
+
+class LoadBuilder(_Places):
+    """Collects what forces add to a model.  `Force.apply` calls these methods, which are all a force can do:
+
+    on a body              add_wrench (constant), add_body_force (a function of time, pose and twist)
+    between two points     add_point_spring
+    of coordinates         add_potential, add_spring, add_damper (one joint)
+    in joint space         add_custom
+    """
+
+    def __init__(self, moving: list[Body], place: dict[str, tuple[int, Pose]], nq: int, nv: int):
+        super().__init__(place)
+        self._joints: dict[str, tuple[Joint, int, int]] = {}
+        qi = vi = 0
+        self.rest = np.zeros(nq)
+        for b in moving:
+            self._joints[b.joint_name] = (b.joint, qi, vi)
+            self.rest[qi : qi + b.joint.nq] = b.joint.neutral()
+            qi, vi = qi + b.joint.nq, vi + b.joint.nv
+        self._neutral = self.rest.copy()
+        self.stiffness = np.zeros(nv)
+        self.damping = np.zeros(nv)
+        self.wrench_on: list[tuple[int, int]] = []
+        self.wrench: list[NDArray[np.float64]] = []
+        self.custom: list = []
+        self.laws: list[tuple[int, NDArray[np.float64], NDArray[np.float64], Law]] = []  # row, place, parameters, compiled functions
+        self.pairs: list[tuple[int, int, NDArray[np.float64], PotentialExpression | None]] = []  # row a, row b, numbers, energy
+        self.energies: list[tuple[list[tuple[int, int]], PotentialExpression]] = []  # (entries of q and of v), energy
+
+    def add_spring(self, joint_name: str, stiffness: ArrayLike, rest: ArrayLike | None) -> None:
+        joint, qi, vi = self._find_joint(joint_name, "Spring")
+        _refuse_charts(joint, joint_name, "Spring")
+        what = f"Spring on joint {joint_name!r}: stiffness"
+        values = joint.stiffness_per_freedom(_non_negative(stiffness, what), what)
+        if np.any(self.stiffness[vi : vi + joint.nv] != 0.0):
+            raise MechanismError(f"joint {joint_name!r} has two springs; add their stiffnesses and give one")
+        self.stiffness[vi : vi + joint.nv] = values
+        if rest is not None:
+            r = np.atleast_1d(numbers(rest, f"Spring on joint {joint_name!r}: rest", MechanismError))
+            if r.shape != (joint.nq,):
+                raise MechanismError(f"Spring on joint {joint_name!r}: rest = {rest!r}; it needs {joint.nq} number(s)")
+            if joint.has_quaternion:
+                length = np.linalg.norm(r[-4:])
+                if abs(length - 1.0) > 1e-6:
+                    raise MechanismError(
+                        f"Spring on joint {joint_name!r}: rest quaternion (w, x, y, z) = {r[-4:]} has length {length:.6g}, not 1"
+                    )
+                r[-4:] /= length
+            self.rest[qi : qi + joint.nq] = r
+
+    def add_damper(self, joint_name: str, damping: ArrayLike) -> None:
+        joint, _, vi = self._find_joint(joint_name, "Damper")
+        _refuse_charts(joint, joint_name, "Damper")
+        what = f"Damper on joint {joint_name!r}: damping"
+        self.damping[vi : vi + joint.nv] += joint.per_freedom(_non_negative(damping, what), what)
+
+    def add_wrench(self, place_name: str, force, moment, point, frame: str) -> None:
+        i, pose = self._find_moving(place_name, "Wrench")
+        if frame == "body":
+            force, moment = pose.R @ force, pose.R @ moment
+        self.wrench_on.append((i, int(L.BODY_FIXED if frame == "body" else L.WORLD_FIXED)))
+        self.wrench.append(np.concatenate([force, moment, pose.p + pose.R @ point]))
+
+    def add_body_force(
+        self,
+        name: str,
+        place: str,
+        law: Callable[..., None],
+        parameters: ArrayLike = (),
+        *,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        energy: Callable[..., float] | None = None,
+        slopes: Callable[..., None] | None = None,
+    ) -> None:
+        """A force on a body as functions that Numba can compile; docs/forces.md.
+
+        place    body or frame that it acts on, at `point` (m) in the axes of that frame: all below are of and in this place
+        law      law(t, R, x, V, p, W) adds to W (6,) the moment (N m) and force (N) at the place: t time, R (3, 3) axes and x (3,)
+                 position in the world, V (6,) angular and linear velocity, p the parameters
+        energy   energy(R, x, p) -> J of a force that has a potential, for `run.energy`
+        slopes   slopes(t, R, x, V, p, D) writes D (6, 12), the derivatives of W in a rotation and a displacement of the place (3 each, in
+                 its axes) and in V (6); without it Newton's method and `la.linearize` take differences
+        """
+        i, pose = self._find_moving(place, name)
+        values = np.atleast_1d(numbers(parameters, f"{name}: parameters", MechanismError))
+        at = pose @ Pose(numbers(point, f"{name}: point", MechanismError, (3,)))
+        self.laws.append((i, np.concatenate([at.R.ravel(), at.p]), values, compile_law(name, law, energy, slopes, values)))
+
+    def add_point_spring(
+        self, name: str, a: str, b: str, stiffness: float, length: float, energy: PotentialExpression | None = None
+    ) -> None:
+        """A spring between two places: linear, or with an energy of the distance."""
+        (i, pose_a), (j, pose_b) = self._find(a, name), self._find(b, name)
+        if i == j:
+            raise MechanismError(f"{name}: {a!r} and {b!r} belong to the same body and never move apart; give places on two bodies")
+        self.pairs.append((i, j, np.array([*pose_a.p, *pose_b.p, stiffness, length]), energy))
+
+    def add_potential(self, name: str, joints: Sequence[str], energy: Callable[[int], PotentialExpression]) -> None:
+        """An energy of the coordinates of some joints; `energy` is called with their number."""
+        entries: list[tuple[int, int]] = []
+        for joint_name in joints:
+            joint, qi, vi = self._find_joint(joint_name, name.split(" ")[0])
+            if joint.has_quaternion:
+                raise MechanismError(
+                    f"{name}: joint {joint_name!r} is {joint!r}; an energy cannot depend on the entries of its quaternion; "
+                    "use springs between points of its body"
+                )
+            _refuse_charts(joint, joint_name, name)
+            entries += [(qi + c, vi + c) for c in range(joint.nv)]
+        if len(set(entries)) < len(entries):
+            raise MechanismError(f"{name}: a joint is named twice; name each once")
+        self.energies.append((entries, energy(len(entries))))
+
+    def add_custom(self, function: Callable[..., None]) -> None:
+        """function(t, q, v, tau) adds joint forces to tau."""
+        self.custom.append(compile_joint_force(function, self._neutral, len(self.damping)))
+
+    def keep_alive(self) -> tuple:
+        """What owns the machine code that the model calls by address."""
+        return (*self.custom, *(law for *_, law in self.laws))
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of `Tree` about forces."""
+        return {
+            "has_springs": int(np.any(self.stiffness != 0.0)), "has_dampers": int(np.any(self.damping != 0.0)),
+            "stiffness": self.stiffness, "rest": self.rest, "damping": self.damping,
+            "wrench_on": self.wrench_on, "wrench": self.wrench, "custom": [f.address for f in self.custom],
+            "law_on": [(i, law.address, law.has_slopes) for i, *_, law in self.laws], "law_at": [at for _, at, *_ in self.laws],
+            "law_param": _padded([values for _, _, values, _ in self.laws]),
+            **self._potentials(),
+        }  # fmt: skip
+
+    def _potentials(self) -> dict[str, Any]:
+        """Springs between points and energies of coordinates."""
+        generated = [energy for *_, energy in self.pairs] + [energy for _, energy in self.energies]
+        first = np.cumsum([0, *(len(entries) for entries, _ in self.energies)])
+        return {
+            "pair_on": [(i, j, e.address if e else 0) for i, j, _, e in self.pairs],
+            "pair": [given for _, _, given, _ in self.pairs],
+            "energy_on": [*zip((e.address for _, e in self.energies), first, strict=False), (0, first[-1])],
+            "energy_at": [entry for entries, _ in self.energies for entry in entries],
+            "energy_param": _padded([energy.values if energy else () for energy in generated]),
+        }
+
+    def _find_joint(self, name: str, what: str):
+        if not isinstance(name, str) or name not in self._joints:
+            raise MechanismError(f"{what} on joint {name!r}, which does not exist or is fixed; joints are {listed(self._joints)}")
+        return self._joints[name]
+
+
+def _padded(rows: Sequence[Sequence[float] | NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Rows of different lengths as one array, at least one column wide."""
+    out = np.zeros((len(rows), max([1, *map(len, rows)])))
+    for row, given in zip(out, rows, strict=True):
+        row[: len(given)] = given
+    return out
+
+
+def _refuse_charts(joint: Joint, joint_name: str, what: str) -> None:
+    if joint.charts > 1:
+        raise MechanismError(
+            f"{what} on joint {joint_name!r}, which changes between {joint.charts} charts: what acts on coordinates would change "
+            "with them; give a Wrench on the body, or a joint with one chart"
+        )
+
+
+def _non_negative(value: ArrayLike, what: str) -> NDArray[np.float64]:
+    a = numbers(value, what, MechanismError)
+    if np.any(a < 0.0):
+        raise MechanismError(f"{what} = {value!r}; it needs numbers >= 0")
+    return a

@@ -1,0 +1,151 @@
+"""Calling compiled functions by their address, so that kernels need no recompilation for a new one.
+
+Two kinds of functions are called so.  Forces and densities of users: f(t, q, v, tau).  Answers of generated code (joints, constraints,
+potentials; symbolic/runtime.py says what can be asked): answer(what, param, q, d, f, out, S).  In machine code an array is the address of
+its first number.
+
+With compilation switched off (NUMBA_DISABLE_JIT) an address is a number in a list.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, cfunc, config, njit, types
+from numba.extending import intrinsic
+
+from . import cache
+from .decorators import inlined
+from .numba_private import PUBLIC_OPTIONS
+
+_POINTER = types.CPointer(types.float64)
+_FORCE = types.void(types.float64, _POINTER, types.int64, _POINTER, _POINTER, types.int64)
+# what, parameters, coordinates, increments or rates, fraction of the step or time, results, columns or derivatives
+_ANSWER = types.void(types.int64, _POINTER, _POINTER, _POINTER, types.float64, _POINTER, _POINTER)
+
+RESULTS = 12  # numbers that an answer can have
+
+
+class Plain:
+    """A function while compilation is switched off."""
+
+    functions: list = []
+    first = 1 << 20  # not the kind of a built-in joint
+
+    def __init__(self, function):
+        self.address = self.first + len(self.functions)
+        self.functions.append(function)
+
+    @classmethod
+    def at(cls, address):
+        return cls.functions[address - cls.first]
+
+
+def compile_force(function):
+    """f(t, q, v, tau) -> object whose `.address` the kernels can call; keep it alive with the model.
+
+    Division by zero gives infinity, which the solver reports; an exception could not leave the compiled time loop.
+    """
+    if config.DISABLE_JIT:
+        return Plain(function)
+    inner = njit(function, error_model="numpy")
+
+    def call(t, q, nq, v, tau, nv):
+        inner(t, carray(q, (nq,)), carray(v, (nv,)), carray(tau, (nv,)))
+
+    return cfunc(_FORCE)(call)
+
+
+def compile_answer(function, on_disk: bool = True):
+    """Machine code of a function that answers, with its `.address`; on_disk: of a generated module, kept for later processes."""
+    if config.DISABLE_JIT:
+        return Plain(function)
+    if not on_disk:
+        return cfunc(_ANSWER)(function)
+    with cache.storing("generated") as stored:
+        return cfunc(_ANSWER, cache=stored, **PUBLIC_OPTIONS)(function)
+
+
+# -------------------------------------------------------------------------------------------------- from kernels
+
+_DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
+
+
+def _call(builder, address, arguments):
+    """Call the function at `address` with numbers and, where the type is a pointer, addresses."""
+    function = ir.FunctionType(ir.VoidType(), [kind for kind, _ in arguments])
+    values = [builder.inttoptr(v, kind) if isinstance(kind, ir.PointerType) and v.type == _INT else v for kind, v in arguments]
+    builder.call(builder.inttoptr(address, function.as_pointer()), values)
+
+
+@intrinsic
+def _call_force(typing, address, t, q, nq, v, tau, nv):
+    def codegen(context, builder, signature, arguments):
+        kinds = (_DOUBLE, _DOUBLE.as_pointer(), _INT, _DOUBLE.as_pointer(), _DOUBLE.as_pointer(), _INT)
+        _call(builder, arguments[0], list(zip(kinds, arguments[1:], strict=True)))
+        return ir.Constant(context.get_value_type(signature.return_type), None)
+
+    numbers = [types.int64] * 5
+    return types.void(types.int64, types.float64, *numbers), codegen
+
+
+@intrinsic
+def _call_answer(typing, address, what, param, q, d, f, S):
+    def codegen(context, builder, signature, arguments):
+        pointer = _DOUBLE.as_pointer()
+        with builder.goto_entry_block():
+            out = builder.alloca(_DOUBLE, RESULTS)
+        kinds = (_INT, pointer, pointer, pointer, _DOUBLE, pointer, pointer)
+        _call(builder, arguments[0], list(zip(kinds, (*arguments[1:6], out, arguments[6]), strict=True)))
+        found = ir.Constant(context.get_value_type(signature.return_type), ir.Undefined)
+        for k in range(RESULTS):
+            found = builder.insert_value(found, builder.load(builder.gep(out, [ir.Constant(ir.IntType(32), k)])), k)
+        return found
+
+    numbers = [types.int64] * 5
+    return types.UniTuple(types.float64, RESULTS)(*numbers, types.float64, types.int64), codegen
+
+
+@inlined
+def _address(array, row):
+    """Of the first number of a row of an array; of nothing if there is no array."""
+    if array is None:
+        return np.int64(0)
+    if not 0 <= row <= array.shape[0]:
+        raise IndexError("a row that does not exist was given to a function that is called by its address")
+    return np.int64(array.ctypes.data) + row * array.strides[0]
+
+
+@inlined
+def _quick_address(array, row):
+    if array is None:
+        return np.int64(0)
+    return np.int64(array.ctypes.data) + row * array.strides[0]
+
+
+_address_of = _address if config.BOUNDSCHECK else _quick_address
+
+
+@inlined
+def _compiled_force(address, t, q, v, tau):
+    _call_force(address, t, _address_of(q, 0), q.shape[0], _address_of(v, 0), _address_of(tau, 0), tau.shape[0])
+
+
+@inlined
+def _compiled_answer(address, what, param, i, q, k, d, v, f, S):
+    return _call_answer(address, what, _address_of(param, i), _address_of(q, k), _address_of(d, v), f, _address_of(S, v))
+
+
+def _plain_force(address, t, q, v, tau):
+    Plain.at(address)(t, q, v, tau)
+
+
+def _plain_answer(address, what, param, i, q, k, d, v, f, S):
+    out = [0.0] * RESULTS
+    columns = None if S is None else S[v:].reshape(-1)
+    Plain.at(address)(what, param[i], q[k:], d[v:], f, out, columns)
+    return tuple(out)
+
+
+#: (address, t, q, v, tau): the user's function writes tau
+call_force = _plain_force if config.DISABLE_JIT else _compiled_force
+#: (address, what, param, i, q, k, d, v, f, S): results of the generated function for param[i], q[k:], d[v:]; it writes S[v:]
+call_joint = _plain_answer if config.DISABLE_JIT else _compiled_answer

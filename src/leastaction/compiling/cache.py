@@ -1,0 +1,170 @@
+"""One cache for all machine code: where it is, what it is named after, and when it is of no use any more.
+
+    folder/standard-3f2a.../entries      entry points of the package and of its extensions
+    folder/standard-3f2a.../generated    modules generated for joints, constraints, potentials and mechanisms, and their machine code
+
+The folder is the first of these that can be written to: LEASTACTION_CACHE_DIR, NUMBA_CACHE_DIR/leastaction, the package's __pycache__, the
+user's cache, a temporary one.  LEASTACTION_CACHE=0 switches the cache off.  The name below it contains the way of compiling and the hash of
+all sources that compiled code is made of: an edit in any of them, or another Numba, leads to another place, so stale code is never found.
+Numba itself would look only at the file of an entry point, but kernels are inlined from many files.
+
+Functions of users (`CustomForce`) are compiled in every process: what they depend on cannot be known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import config
+
+from .numba_private import AVAILABLE
+
+PACKAGE = Path(__file__).resolve().parent.parent
+ROOMS = ("compiling", "lie", "symbolic", "joints", "forces", "constraints", "kernels", "yardsticks")
+KINDS = ("entries", "generated")
+
+_KEPT = 4  # versions of the sources whose machine code is kept, those used last
+_lock = threading.RLock()
+
+
+def hash_of_sources(package: Path) -> str:
+    """Of all files in the rooms with compiled code; in one order, with their names."""
+    digest = hashlib.sha256()
+    for room in ROOMS:
+        for path in sorted((package / room).rglob("*.py")):
+            digest.update(str(path.relative_to(package)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+# as imported: what is edited while a process runs does not belong to the code this process compiles
+_SOURCES = hash_of_sources(PACKAGE)
+_outside: dict[str, str] = {}
+
+
+def depend_on(function: Callable[..., Any]) -> None:
+    """Machine code from now on contains this function, which an extension defines outside the package."""
+    function = getattr(function, "py_func", function)
+    path = Path(inspect.getfile(function)).resolve()
+    if any(path.is_relative_to(PACKAGE / room) for room in ROOMS) or str(path) in _outside:
+        return
+    text = path.read_bytes() if path.exists() else inspect.getsource(function).encode()
+    _outside[str(path)] = hashlib.sha256(text).hexdigest()
+
+
+def source_hash() -> str:
+    """Hash of all sources that compiled code is made of."""
+    return hashlib.sha256(repr((_SOURCES, sorted(_outside.items()))).encode()).hexdigest() if _outside else _SOURCES
+
+
+def version() -> str:
+    """Name of the place of all machine code that this process can use: way of compiling, hash."""
+    way = "standard" if AVAILABLE else "public"
+    if config.BOUNDSCHECK:
+        way += "-bounds"
+    parts = (source_hash(), numba.__version__, sys.implementation.cache_tag, config.OPT, config.DEBUGINFO_DEFAULT, config.ENABLE_AVX)
+    return f"{way}-{hashlib.sha256(repr([str(p) for p in parts]).encode()).hexdigest()[:16]}"
+
+
+def enabled() -> bool:
+    return os.environ.get("LEASTACTION_CACHE", "1") != "0"
+
+
+@lru_cache(maxsize=1)
+def folder() -> Path:
+    """Where the cache is: the first of the places above that can be written to."""
+    if enabled():
+        for place in places():
+            try:
+                place.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryFile(dir=place):
+                    return place
+            except OSError:
+                continue
+    return Path(tempfile.mkdtemp(prefix="leastaction-"))
+
+
+def places() -> list[Path]:
+    found = []
+    if given := os.environ.get("LEASTACTION_CACHE_DIR"):
+        found.append(Path(given))
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        found.append(Path(given) / "leastaction")
+    found.append(PACKAGE / "__pycache__" / "machine-code")
+    with suppress(RuntimeError):  # a user without a home
+        found.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "leastaction")
+    return found
+
+
+def directory(kind: str) -> Path:
+    """Where code of this kind is kept by this process."""
+    return _directory(folder(), version(), kind)
+
+
+@cache
+def _directory(root: Path, name: str, kind: str) -> Path:
+    place = root / name / kind
+    place.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):
+        os.utime(root / name)
+        forget_old(root, name.rsplit("-", 1)[0])
+    return place
+
+
+def forget_old(root: Path, way: str) -> None:
+    """Remove the machine code of all but the versions of the sources that were used last."""
+    versions = sorted((p for p in root.glob(f"{way}-*") if p.name.rsplit("-", 1)[0] == way), key=lambda p: p.stat().st_mtime)
+    for old in versions[:-_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def storing(kind: str) -> Iterator[bool]:
+    """What Numba decorates with cache=True inside is kept in our folder; gives False if the cache is switched off."""
+    if not enabled() or config.DISABLE_JIT:
+        yield False
+        return
+    with _lock:
+        settings = {"CACHE_DIR": str(directory(kind)), "CACHE_LOCATOR_CLASSES": ""}
+        before = {name: getattr(config, name) for name in settings if hasattr(config, name)}
+        try:
+            for name in before:
+                setattr(config, name, settings[name])
+            yield True
+        finally:
+            for name, value in before.items():
+                setattr(config, name, value)
+
+
+def contents() -> dict[str, tuple[int, int]]:
+    """Kind -> (files, bytes) of everything in the folder; `old`: of other versions of the sources or ways of compiling."""
+    found = {kind: (0, 0) for kind in (*KINDS, "old")}
+    root = folder()
+    for path in root.rglob("*"):
+        parts = path.relative_to(root).parts
+        with suppress(OSError):
+            if path.is_file():
+                kind = parts[1] if parts[0] == version() and parts[1] in KINDS else "old"
+                files, size = found[kind]
+                found[kind] = files + 1, size + path.stat().st_size
+    return found
+
+
+def clear() -> None:
+    """Remove everything from the folder that the cache has put there."""
+    for path in folder().iterdir():
+        if path.is_dir() and path.name.split("-")[0] in ("standard", "public"):
+            shutil.rmtree(path, ignore_errors=True)
+    _directory.cache_clear()

@@ -1,0 +1,213 @@
+"""The gate: the one way by which arrays enter compiled code.
+
+Machine code reads memory as it was told to when it was compiled: an array of another order, byte order or type would be read wrongly
+without a word.  So there is one rule, held at every call.  An array is of float64 or int64, in native byte order, aligned, writeable and
+C-contiguous (`flags.carray`), with the number of dimensions the code was compiled for; a number is of the type it was compiled for; a
+record (named tuple) is made of these, of None and of records.  Whatever users give is brought into that form where it is checked
+(`checks.numbers`, `compiling.records.allocate`): what is refused here is a mistake of the package or of an extension of it.
+
+`Entry`    what `@entry` makes: looks at all arguments, compiles what is new, calls
+`Direct`   an entry that is called again and again with the same records: knows them by identity and looks at the others only
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numba import config, typeof
+
+from . import canaries
+
+_FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
+
+#: kinds of numbers; everything else is refused, so that a number is always what machine code takes it for
+_NUMBERS: dict[type, str] = {
+    float: "float", np.float64: "float", int: "int", np.int64: "int", bool: "bool", np.bool_: "bool", NoneType: "None",
+}  # fmt: skip
+
+
+class _Refused(Exception):
+    """Something that must not enter compiled code; `Entry` says what and where."""
+
+
+def kind(value: Any) -> Hashable:
+    """What a value is to compiled code: equal kinds run the same machine code.
+
+    n for float64 arrays of n dimensions, -1 - n for int64, a word for numbers, (class, kinds of the members) for records.
+    """
+    what = type(value)
+    if what is np.ndarray:
+        dtype = value.dtype
+        if value.flags.carray:
+            if dtype == _FLOAT:
+                return value.ndim
+            if dtype == _INT:
+                return -1 - value.ndim
+        raise _Refused
+    word = _NUMBERS.get(what)
+    if word is not None:
+        return word
+    if isinstance(value, tuple):
+        return (what, *[kind(member) for member in value])
+    raise _Refused
+
+
+class Entry:
+    """A function that Python calls and Numba compiles; called through the gate."""
+
+    def __init__(self, function: Callable[..., Any], compile_function: Callable[[Callable[..., Any]], Any]):
+        """compile_function: makes Numba's dispatcher of it, when it is first needed."""
+        self.py_func = function
+        self._compile_function = compile_function
+        self._compiled: dict[Hashable, Callable[..., Any]] = {}
+        code = function.__code__
+        self.parameters = code.co_varnames[: code.co_argcount]
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """Numba's object for the function; the function itself while compilation is switched off."""
+        return self._compile_function(self.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.compiled(self.kinds(arguments), arguments)(*arguments)
+
+    def kinds(self, arguments: tuple[Any, ...]) -> tuple[Hashable, ...]:
+        """The kind of every argument; TypeError if one of them must not enter."""
+        try:
+            return tuple([kind(a) for a in arguments])
+        except _Refused:
+            raise TypeError(f"{self}: {_found(self.parameters, arguments)}; {_BLAME}") from None
+
+    def compiled(self, kinds: tuple[Hashable, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The machine code for arguments of these kinds."""
+        found = self._compiled.get(kinds)
+        if found is None:
+            found = self.dispatcher if config.DISABLE_JIT else self.dispatcher.compile(tuple(typeof(a) for a in arguments))
+            if canaries.ON:
+                found = canaries.guarded(found, str(self), self.parameters)
+            self._compiled[kinds] = found
+        return found
+
+    def __repr__(self) -> str:
+        return f"{self.py_func.__module__}.{self.py_func.__qualname__}"
+
+
+class Direct:
+    """An entry point that is called again and again with arguments of the same kinds, as a time loop is.
+
+    Looking at all arrays of all records takes as long as a step of a small mechanism: records that have been looked at are known by
+    identity (they cannot change, and neither do the shapes of their arrays).  Arrays and numbers are looked at in every call.
+    """
+
+    def __init__(self, entry: Entry):
+        self._entry = entry
+        self._kinds: tuple[Hashable, ...] | None = None
+        self._seen: list[Any] = []  # records that have been looked at, by place
+        self._look: Callable[[tuple[Any, ...]], None] = self._look_closely
+        self._compiled: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        self._look(arguments)
+        return self._compiled(*arguments)
+
+    def _look_closely(self, arguments: tuple[Any, ...]) -> None:
+        kinds = self._entry.kinds(arguments)
+        if self._kinds is None:
+            self._compiled = self._entry.compiled(kinds, arguments)
+            self._kinds = kinds
+            self._look = _quick_look(kinds, self._seen, self._look_closely)
+        elif kinds != self._kinds:
+            raise TypeError(f"{self._entry}: {_changed(self._entry.parameters, kinds, self._kinds)}; {_BLAME}")
+        self._seen[:] = arguments
+
+
+def _quick_look(kinds: tuple[Hashable, ...], seen: list[Any], look_closely: Callable[[tuple[Any, ...]], None]) -> Callable:
+    """A function that calls look_closely(arguments) unless they are plainly of these kinds.  Written out, it takes a third of the time."""
+    names = [f"a{k}" for k in range(len(kinds))]
+    tests = [f"len(arguments) != {len(kinds)}"]
+    for k, (name, what) in enumerate(zip(names, kinds, strict=True)):
+        if isinstance(what, tuple):
+            tests.append(f"{name} is not seen[{k}]")
+        elif isinstance(what, int):
+            ndim, dtype = (what, "FLOAT") if what >= 0 else (-1 - what, "INT")
+            tests.append(f"type({name}) is not ndarray or {name}.dtype is not {dtype} or {name}.ndim != {ndim} or not {name}.flags.carray")
+        elif what == "None":
+            tests.append(f"{name} is not None")
+        else:
+            tests.append(f"type({name}) is not {what}")
+    unpack = f"({', '.join(names)},) = arguments" if names else "pass"
+    source = (
+        f"def look(arguments):\n    if {tests[0]}:\n        return look_closely(arguments)\n    {unpack}\n"
+        f"    if {' or '.join(tests[1:]) or 'False'}:\n        look_closely(arguments)\n"
+    )
+    scope: dict[str, Any] = {"seen": seen, "look_closely": look_closely, "ndarray": np.ndarray, "FLOAT": _FLOAT, "INT": _INT}
+    exec(source, scope)
+    return scope["look"]
+
+
+# ----------------------------------------------------------------------------------------------------- what was wrong
+
+_BLAME = "arrays are brought into order where they are checked (checks.numbers, records.allocate), before they get here"
+
+
+def _found(names: tuple[str, ...], values: tuple[Any, ...]) -> str:
+    """The first of the values that must not enter compiled code, and why."""
+    for k, value in enumerate(values):
+        name = names[k] if k < len(names) else f"argument {k}"
+        reason = _reason(name, value)
+        if reason:
+            return reason
+    raise AssertionError("nothing is wrong")
+
+
+def _reason(name: str, value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        faults = _faults(value)
+        return f"{name}, an array of {value.dtype.str} with shape {value.shape}, {' and '.join(faults)}" if faults else ""
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", None) or tuple(map(str, range(len(value))))
+        return next((r for f, v in zip(fields, value, strict=True) if (r := _reason(f"{name}.{f}", v))), "")
+    if type(value) in _NUMBERS:
+        return ""
+    return f"{name} = {value!r} of the type {type(value).__name__} is neither an array, a record nor a number of 8 bytes"
+
+
+def _faults(array: np.ndarray) -> list[str]:
+    faults = []
+    if type(array) is not np.ndarray:
+        faults.append(f"is a {type(array).__name__}, not a plain array")
+    if array.dtype not in (_FLOAT, _INT):
+        faults.append("is not of float64 or int64 in native byte order")
+    flags = array.flags
+    for wrong, words in (
+        (not flags.c_contiguous, f"is not C-contiguous (strides {array.strides})"),
+        (not flags.aligned, "is not aligned"),
+        (not flags.writeable, "is read-only"),
+    ):
+        if wrong:
+            faults.append(words)
+    return faults
+
+
+def _changed(names: tuple[str, ...], now: tuple[Hashable, ...], before: tuple[Hashable, ...]) -> str:
+    """Where the kinds of two calls differ."""
+    if len(now) != len(before):
+        return f"takes {len(before)} arguments, not {len(now)}"
+    name, a, b = next((n, a, b) for n, a, b in zip(names, now, before, strict=False) if a != b)
+    while isinstance(a, tuple) and isinstance(b, tuple) and a[0] is b[0] and len(a) == len(b):
+        fields = getattr(a[0], "_fields", None) or tuple(map(str, range(len(a) - 1)))
+        name, a, b = next((f"{name}.{f}", x, y) for f, x, y in zip(fields, a[1:], b[1:], strict=True) if x != y)
+    return f"{name} is {_words(a)}; this code was compiled for {_words(b)}"
+
+
+def _words(what: Hashable) -> str:
+    if isinstance(what, int):
+        return f"a float64 array of {what} dimensions" if what >= 0 else f"an int64 array of {-1 - what} dimensions"
+    if isinstance(what, tuple):
+        return f"a record {what[0].__name__}"
+    return str(what)

@@ -1,0 +1,106 @@
+"""Everything of Numba that is not its public interface, behind one switch.
+
+With LEASTACTION_PUBLIC_NUMBA=1, or where a Numba of another version does not have these parts, only the public interface is used: plain
+`njit` and `numba.extending.intrinsic`.  The numbers are the same; compiling takes several times as long and steps are slower.
+
+What the private parts give:
+  kernels without code of their own   Numba would optimise every inner function, turn it into machine code, and do it again for each
+                                      function that calls it; leaving that out halves the time of the first simulation on a new machine
+  kernels without a memory manager    one that tries to allocate does not compile
+  memory.py, straight.py              vector instructions by name, and generated code without type inference
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from ..progress import announce_compilation
+
+# contract: fused multiply-add; nsz: -0.0 may become 0.0.  Neither removes a check for NaN or infinity.
+PUBLIC_OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nsz"}, "error_model": "numpy"}
+
+#: are the private parts used?
+AVAILABLE = os.environ.get("LEASTACTION_PUBLIC_NUMBA", "0") in ("", "0")
+
+if AVAILABLE:
+    try:
+        from numba.core import cgutils
+        from numba.core.codegen import JITCodeLibrary
+        from numba.core.compiler import Compiler
+        from numba.core.event import Listener, register
+    except ImportError as error:
+        AVAILABLE = False
+        warnings.warn(
+            f"this version of Numba lacks a part that leastaction is built on ({error}); its public interface is used instead, "
+            "which is slower",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+#: dispatchers whose compilation is announced
+announced: set[Any] = set()
+
+if AVAILABLE:
+
+    class _PartOfAnEntry(JITCodeLibrary):
+        """Intermediate code that is only ever linked into an entry point."""
+
+        def _optimize_final_module(self):
+            pass
+
+        def _finalize_final_module(self):
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name):
+            self._ensure_finalized()
+            return 0
+
+        @property
+        def codegen(self):
+            return self
+
+        def set_env(self, name, env):
+            """Nothing to set: the function has no address of its own."""
+
+    class _ApartLibrary(_PartOfAnEntry):
+        def add_ir_module(self, ir_module):
+            for function in ir_module.functions:
+                if not function.is_declaration and "alwaysinline" not in function.attributes:
+                    function.attributes.add("noinline")
+            super().add_ir_module(ir_module)
+
+    class _InnerCompiler(Compiler):
+        library = _PartOfAnEntry
+
+        def define_pipelines(self):
+            self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            return super().define_pipelines()
+
+    class _ApartCompiler(_InnerCompiler):
+        library = _ApartLibrary
+
+    class _Announcer(Listener):
+        """Says once per process that an entry point is being compiled from source; a load from the cache says nothing."""
+
+        def __init__(self):
+            self.said = False
+
+        def on_start(self, event):
+            if not self.said and event.data["dispatcher"] in announced:
+                self.said = True
+                announce_compilation()
+
+        def on_end(self, event):
+            pass
+
+    register("numba:compile", _Announcer())
+    ENTRY = {**PUBLIC_OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
+    KERNEL = {**ENTRY, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
+    INLINED = {**KERNEL, "forceinline": True}
+    APART = {**KERNEL, "pipeline_class": _ApartCompiler}
+else:
+    cgutils = None
+    ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS

@@ -1,0 +1,113 @@
+"""Forces on bodies that users write as functions, called by address.   docs/forces.md
+
+    W = law(t, R, x, V, parameters)
+
+R, x: pose of the place the law acts at, V = (omega, v): its twist in its own axes, W = (moment, force): there, in these axes, so that
+W.V is the power.  A variational step feels half an impulse h/2 W at each of its ends, at the pose of that end, with the mean twist x/h
+of the step, x its retraction coordinates (the discrete Lagrange-d'Alembert principle).
+"""
+
+from ...compiling.address import call_joint
+from ...compiling.decorators import inlined, kernel
+from ...lie.algebra import accumulate3, add, cross, load3, load9, matmul, matvec, store3, store9, sub
+from ..tree.layout import LAW_ADDRESS, LAW_BODY, LAW_P, LAW_R, LAW_SLOPES
+from ..tree.spatial import twist_to_child, wrench_to_parent
+
+# what a law can be asked for; forces/functions.py compiles the answers
+WRENCH, ENERGY, SLOPES = range(3)
+
+# per unit of a twist; of the differences that take the place of slopes in Newton's matrix
+DIFFERENCE = 1e-6
+
+
+@kernel
+def law_wrenches(m, laws, world, t):
+    """Laws.wrench at the time t, the poses `world` (n+1, 12) of the bodies and their twists Laws.twist."""
+    for i in range(laws.wrench.shape[0]):
+        for c in range(6):
+            laws.wrench[i, c] = 0.0
+    for e in range(m.law_on.shape[0]):
+        i = m.law_on[e, LAW_BODY]
+        place_law(m, laws, e, load9(world, i, 0), load3(world, i, 9))
+        a, l = twist_to_child(load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P), load3(laws.twist, i, 0), load3(laws.twist, i, 3))
+        store3(laws.rate, e, 0, a)
+        store3(laws.rate, e, 3, l)
+        laws.time[e] = t
+        a, l = wrench_on_body(m, e, ask(m, laws, e))
+        accumulate3(laws.wrench, i, 0, a)
+        accumulate3(laws.wrench, i, 3, l)
+
+
+@inlined
+def place_law(m, laws, e, R, x):
+    """Laws.place of law e on a body at (R, x)."""
+    store9(laws.place, e, 0, matmul(R, load9(m.law_at, e, LAW_R)))
+    store3(laws.place, e, 9, add(x, matvec(R, load3(m.law_at, e, LAW_P))))
+
+
+@inlined
+def ask(m, laws, e):
+    """The wrench W of law e where it was placed last, first six of twelve numbers."""
+    return call_joint(m.law_on[e, LAW_ADDRESS], WRENCH, m.law_param, e, laws.place, e, laws.rate, e, laws.time[e], None)
+
+
+@inlined
+def wrench_on_body(m, e, W):
+    """(moment, force) on the body of law e, at its origin in body axes."""
+    return wrench_to_parent(load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P), (W[0], W[1], W[2]), (W[3], W[4], W[5]))
+
+
+@kernel
+def law_energies(m, laws, world):
+    """Sum of the potential energies that laws say they have, at the poses `world`."""
+    total = 0.0
+    for e in range(m.law_on.shape[0]):
+        i = m.law_on[e, LAW_BODY]
+        place_law(m, laws, e, load9(world, i, 0), load3(world, i, 9))
+        total += call_joint(m.law_on[e, LAW_ADDRESS], ENERGY, m.law_param, e, laws.place, e, laws.rate, e, 0.0, None)[0]
+    return total
+
+
+@kernel
+def law_damping(m, laws, e, centre):
+    """Laws.damping = derivative of the wrench of law e in the twist of its body, where it was last evaluated.
+
+    Both are those of the point `centre` of the body, in body axes.  By the slopes of the law if it has them, otherwise by differences.
+    """
+    R, p = load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P)
+    base = ask(m, laws, e)
+    if m.law_on[e, LAW_SLOPES]:
+        call_joint(m.law_on[e, LAW_ADDRESS], SLOPES, m.law_param, e, laws.place, e, laws.rate, e, laws.time[e], laws.slope)
+    fastest = 1.0
+    for c in range(6):
+        fastest = max(fastest, abs(laws.rate[e, c]))
+    small = DIFFERENCE * fastest
+    for k in range(6):
+        omega = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        vel = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+        ra, rl = twist_to_child(R, p, omega, sub(vel, cross(omega, centre)))
+        a, l = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        if m.law_on[e, LAW_SLOPES]:
+            a = (slope_along(laws, e, 0, ra, rl), slope_along(laws, e, 1, ra, rl), slope_along(laws, e, 2, ra, rl))
+            l = (slope_along(laws, e, 3, ra, rl), slope_along(laws, e, 4, ra, rl), slope_along(laws, e, 5, ra, rl))
+        else:
+            ka, kl = load3(laws.rate, e, 0), load3(laws.rate, e, 3)
+            store3(laws.rate, e, 0, (ka[0] + small * ra[0], ka[1] + small * ra[1], ka[2] + small * ra[2]))
+            store3(laws.rate, e, 3, (kl[0] + small * rl[0], kl[1] + small * rl[1], kl[2] + small * rl[2]))
+            W = ask(m, laws, e)
+            store3(laws.rate, e, 0, ka)
+            store3(laws.rate, e, 3, kl)
+            a = ((W[0] - base[0]) / small, (W[1] - base[1]) / small, (W[2] - base[2]) / small)
+            l = ((W[3] - base[3]) / small, (W[4] - base[4]) / small, (W[5] - base[5]) / small)
+        a, l = wrench_to_parent(R, p, a, l)
+        a = sub(a, cross(centre, l))
+        for c in range(3):
+            laws.damping[c, k], laws.damping[3 + c, k] = a[c], l[c]
+
+
+@inlined
+def slope_along(laws, e, r, a, l):
+    """Row r of the derivative in the twist, times the twist (a, l)."""
+    at = 12 * r + 6
+    s = laws.slope[e, at] * a[0] + laws.slope[e, at + 1] * a[1] + laws.slope[e, at + 2] * a[2]
+    return s + laws.slope[e, at + 3] * l[0] + laws.slope[e, at + 4] * l[1] + laws.slope[e, at + 5] * l[2]

@@ -1,0 +1,50 @@
+"""What follows from the nodes of a record: velocities, momenta, energies.  For trees, with constraints or without."""
+
+from ...compiling.decorators import entry
+from ..constraints.ties import constrain_node
+from ..constraints.velocities import impulse_responses, project
+from ..tree.articulated import mass_factor, mass_solve
+from ..tree.continuous import momentum
+from ..tree.evaluate import place, potential_energies
+from ..tree.layout import F
+
+# columns of the energies
+KINETIC, GRAVITATIONAL, ELASTIC = 0, 1, 2
+
+# what a record holds beside q
+KICKED_MOMENTUM, VELOCITY = 0, 1
+
+
+@entry
+def evaluate_nodes(m, w, con, what, half_step, t, q, recorded, v, p, energy, total):
+    """Velocities, momenta, energies (T, 3) and momentum of the whole mechanism (T, 6) at the nodes q (T, nq) and times t (T,).
+
+    what = KICKED_MOMENTUM: `recorded` is p + half_step * forces(q);  VELOCITY: it is v
+    con    None, or the constraints: then velocities and momenta are those they allow, v = M^-1 (p - Dh' l) with Dh v + dh/dt = 0
+    """
+    nv = v.shape[1]
+    for k in range(q.shape[0]):
+        place(m, w, q[k], w.r)
+        if what == VELOCITY:
+            for j in range(nv):
+                v[k, j] = recorded[k, j]
+            momentum(m, w, v[k], p[k])
+        else:
+            for j in range(nv):
+                p[k, j] = recorded[k, j] - half_step * w.r[j]
+            mass_factor(m, w)
+            mass_solve(m, w, p[k], v[k])
+            if con is None:
+                momentum(m, w, v[k], w.z)
+            else:
+                constrain_node(m, w, con, t[k])
+                impulse_responses(m, w, con)
+                project(con, con.rate, v[k])
+                momentum(m, w, v[k], p[k])
+        twice = 0.0
+        for j in range(nv):
+            twice += v[k, j] * p[k, j]
+        energy[k, KINETIC] = 0.5 * twice
+        for c in range(6):
+            total[k, c] = w.row[0, F + c]
+        energy[k, GRAVITATIONAL], energy[k, ELASTIC] = potential_energies(m, w)
