@@ -63,19 +63,19 @@ class Cell(NamedTuple):
 
 
 def cells(exhaustive: bool = True) -> list[Cell]:
-    """All pairs of any two columns; if exhaustive also every integrator x joint x guard and every integrator x constraint x guard."""
+    """All pairs of any two columns; if exhaustive also every integrator x joint x guard without constraints, and every integrator x
+    constraint x guard."""
     columns = [list(INTEGRATORS), list(JOINTS), list(CONSTRAINTS), list(GUARDS), list(RECORD_EVERY), list(WAYS)]
     found = [Cell(*row) for row in _all_pairs(columns)]
     if exhaustive:
-        turn = 0
+        turn = 0  # what is not listed takes turns
         for integrator in INTEGRATORS:
             for guard in GUARDS:
-                for column, names in ((1, columns[1]), (2, columns[2])):
-                    for name in names:
-                        turn += 1  # what is not listed takes turns
-                        row = [integrator, *(columns[c][turn * (2 * c + 1) % len(columns[c])] for c in (1, 2)), guard]
-                        row[column] = name
-                        found.append(Cell(*row, RECORD_EVERY[turn % 2], WAYS[turn % 3]))
+                rows = [(joint, "none") for joint in JOINTS]
+                rows += [(columns[1][(turn + 3 * k) % len(JOINTS)], constraint) for k, constraint in enumerate(CONSTRAINTS)]
+                for joint, constraint in rows:
+                    turn += 1
+                    found.append(Cell(integrator, joint, constraint, guard, RECORD_EVERY[turn % 2], WAYS[turn % 3]))
     return list(dict.fromkeys(found))
 
 

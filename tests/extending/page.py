@@ -1,8 +1,9 @@
 """docs/extending.md as what it is: instructions that can be executed.
 
-A fenced block whose first line is the name of a file of the package, `# joints/slot.py`, is that file.  Python blocks are new files; if
-the file exists, their lines are added at its end.  Blocks marked `diff` change a file: lines with "-" and " " are looked for, and
-replaced by those with "+" and " ".  All other Python blocks run as they stand, in the order of their section.
+    ```python file=joints/slot.py      a new file of the package
+    ```diff file=joints/__init__.py    a change of one: lines with "-" and " " are looked for, and replaced by those with "+" and " ";
+                                       "@@" separates places
+    ```python                          an example that runs as it stands, after those before it in its section
 """
 
 from __future__ import annotations
@@ -16,21 +17,15 @@ import leastaction
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "extending.md"
-_FENCE = re.compile(r"^```(python|diff)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"#\s*(?:src/leastaction/|leastaction/)?([\w/]+\.py)\b")
+_FENCE = re.compile(r"^```(python|diff)(?: file=(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
     section: str  #: heading it stands under, without "## "
     line: int  #: of the page
     language: str
+    file: str  #: of the package, or empty
     text: str
-
-    @property
-    def file(self) -> str | None:
-        """The file of the package it is, if it says so in its first line."""
-        found = _FILE.match(self.text)
-        return found[1] if found else None
 
 
 def blocks(section: str | None = None, page: Path = PAGE) -> list[Block]:
@@ -38,7 +33,7 @@ def blocks(section: str | None = None, page: Path = PAGE) -> list[Block]:
     found = []
     for match in _FENCE.finditer(text):
         headings = re.findall(r"^## (.*)$", text[: match.start()], re.MULTILINE)
-        found.append(Block(headings[-1] if headings else "", text[: match.start(2)].count("\n"), match[1], match[2]))
+        found.append(Block(headings[-1] if headings else "", text[: match.start(3)].count("\n"), match[1], match[2] or "", match[3]))
     return [b for b in found if section is None or b.section == section]
 
 
@@ -46,7 +41,7 @@ def run(section: str) -> dict:
     """Execute the examples of a section that are not files of the package; returns their names."""
     namespace: dict = {"__name__": "example"}
     for block in blocks(section):
-        if block.language == "python" and block.file is None:
+        if block.language == "python" and not block.file:
             exec(compile("\n" * block.line + block.text, PAGE, "exec"), namespace)
     return namespace
 
@@ -72,25 +67,28 @@ def table() -> dict[str, list[str]]:
 
 def patched_copy(target: Path, *sections: str) -> Path:
     """A copy of the package in target/leastaction with everything that the sections say; returns `target`, to be put on PYTHONPATH."""
-    package = target / "leastaction"
-    shutil.copytree(Path(leastaction.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(leastaction.__file__).parent, target / "leastaction", ignore=shutil.ignore_patterns("__pycache__"))
     for section in sections:
         for name, parts in files_of(section).items():
             for block in parts:
-                apply(block, package / name)
+                apply(block, target / "leastaction" / name)
     return target
 
 
 def apply(block: Block, path: Path) -> None:
     """Write or change the file a block names."""
-    lines = block.text.splitlines()[1:]
-    if block.language == "diff":
-        before = "\n".join(line[1:] for line in lines if line[:1] in ("-", " "))
-        after = "\n".join(line[1:] for line in lines if line[:1] in ("+", " "))
-        text = path.read_text(encoding="utf-8")
-        assert text.count(before) == 1, f"docs/extending.md:{block.line}: {path.name} has these lines {text.count(before)} times:\n{before}"
-        path.write_text(text.replace(before, after), encoding="utf-8")
-    elif path.exists():
-        path.write_text(path.read_text(encoding="utf-8") + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    else:
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if block.language == "python":
+        assert not path.exists(), f"docs/extending.md:{block.line}: {block.file} exists already; show the change as a diff"
+        path.write_text(block.text, encoding="utf-8")
+        return
+    for place in re.split(r"^@@.*\n", block.text, flags=re.MULTILINE):
+        lines = place.splitlines()
+        before, after = ("\n".join(line[1:] for line in lines if line[:1] in kept) for kept in ("- ", "+ "))
+        change(path, before, after)
+
+
+def change(path: Path, before: str, after: str) -> None:
+    """Replace what stands in a file exactly once."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(before) == 1, f"{path.name} has these lines {text.count(before)} times:\n{before}"
+    path.write_text(text.replace(before, after), encoding="utf-8")

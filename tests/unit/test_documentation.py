@@ -1,4 +1,7 @@
-"""Every Python example of the README and of docs/ runs, in the order of its page, and every link leads somewhere."""
+"""Every Python example of the README and of docs/ runs, in the order of its page, and every link leads somewhere.
+
+Blocks that are files of the package (```python file=...) are not examples: tests/extending writes them into a copy.
+"""
 
 import re
 from pathlib import Path
@@ -10,7 +13,6 @@ import leastaction.plot  # noqa: F401
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "papers" / "README.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"# [\w/]+/\w+\.py\b")
 
 
 def name(page):
@@ -23,8 +25,6 @@ def test_examples_run(page, tmp_path, monkeypatch):
     text = page.read_text(encoding="utf-8")
     namespace: dict = {"__name__": "example"}
     for block in BLOCK.finditer(text):
-        if FILE.match(block[1]):
-            continue  # a file of the package: tests/extending writes it into a copy
         line = text[: block.start(1)].count("\n")
         # empty lines in front: a traceback shows the line of the page
         exec(compile("\n" * line + block[1], page, "exec"), namespace)

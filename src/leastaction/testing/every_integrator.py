@@ -13,11 +13,8 @@ from .. import integrators as room
 from ..errors import ConvergenceError, LeastActionError
 from ..integrators import AdaptiveStep, Composition, Integrator, Variational
 from ..kernels.tree.layout import QUADRATURES
-from ..lie.retractions import NAMES
+from ..lie.retractions import ALL as RETRACTIONS
 from ..mechanism import Mechanism
-
-#: names an integrator may offer; those it does not know it refuses
-RETRACTIONS = (*NAMES, "quaternion")
 
 _SHORTFALL = 0.15  # of the promised order, by which a fitted one may be smaller; of order one and two 0.4
 
@@ -39,7 +36,7 @@ def every_integrator(tol: float = 1e-12) -> list[Integrator]:
 def with_options(cls: type[Integrator], tol: float = 1e-12) -> list[Integrator]:
     """An integrator with every retraction and quadrature it takes."""
     known = inspect.signature(cls).parameters
-    choices = [("retraction", RETRACTIONS), ("quadrature", tuple(QUADRATURES))]
+    choices = [("retraction", tuple(RETRACTIONS)), ("quadrature", tuple(QUADRATURES))]
     names = [name for name, _ in choices if name in known]
     always: dict[str, Any] = {"tol": tol} if "tol" in known else {}
     found = []
