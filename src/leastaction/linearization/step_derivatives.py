@@ -32,7 +32,7 @@ from ..kernels.tree.evaluate import place_entry
 from ..kernels.tree.evaluate import world as world_entry
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
-from ..pose import rotation_of_quaternion
+from ..pose import quaternion_of_rotation, rotation_of_quaternion
 
 Array = NDArray[np.float64]
 
@@ -445,14 +445,7 @@ def _adjoint_inverse(R: Array, p: Array) -> Array:
 
 def _rotation_vector(R: Array) -> Array:
     """log of a rotation matrix by its quaternion, of the shorter turn."""
-    w = 0.5 * np.sqrt(max(1.0 + np.trace(R), 0.0))
-    if w > 0.1:
-        u = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4.0 * w)
-    else:  # close to half a turn: from the largest diagonal entry
-        k = int(np.argmax(np.diag(R)))
-        u = R[:, k] + np.eye(3)[k]
-        u *= np.sqrt(max(1.0 - w * w, 0.0)) / np.linalg.norm(u)
-        skew = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        u = -u if skew @ u < 0.0 else u
+    w, *vector = quaternion_of_rotation(R)
+    u = np.array(vector)
     length = float(np.linalg.norm(u))
     return 2.0 * np.arctan2(length, w) / length * u if length > 1e-12 else 2.0 * u
