@@ -80,7 +80,7 @@ class Net(NamedTuple):
 
 
 class Jets(NamedTuple):
-    """Scratch of kernels/potentials.py, as in layout.Work."""
+    """Scratch of kernels/forces/potentials.py, as in layout.Work."""
 
     x: NDArray[np.float64]  # (c,) what a generated energy is evaluated at, c the most coordinates of one
     jet: NDArray[np.float64]  # (1, 1 + c + c^2) the energy, its gradient and Hessian

@@ -197,7 +197,7 @@ class Middle(NamedTuple):
     y: NDArray[np.float64]  # (n+1, 12) variations of the solve
     t: NDArray[np.float64]  # (nv,) scratch
     q: NDArray[np.float64]  # (nq,) coordinates half way, those without quaternions
-    left: NDArray[np.float64]  # (k, nv) rows of potentials between bodies, see kernels/mid_potentials.py
+    left: NDArray[np.float64]  # (k, nv) rows of potentials between bodies, see midpoint_potentials.py
     right: NDArray[np.float64]  # (k, nv)
     Y: NDArray[np.float64]  # (k, nv) J^-1 left
     C: NDArray[np.float64]  # (k, k)
