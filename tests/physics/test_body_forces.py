@@ -342,9 +342,10 @@ def test_energy_with_constraints_contains_every_potential(what, integrator):
     }[what])  # fmt: skip
     model, kin = mech.compile(), Kinematics(mech)
     start = model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})
-    run = la.simulate(model, dt=1e-3, duration=0.5, q=start, integrator=integrator)
+    v = model.project_velocity(start, [2.0, 0.0, 0.0])
+    run = la.simulate(model, dt=1e-3, duration=0.5, q=start, v=v, integrator=integrator)
     swing = np.ptp(run.potential)
-    assert swing > 1.0 and np.ptp(run.energy) < 2e-4 * swing
+    assert swing > 1.0 and np.ptp(run.energy) < 1e-3 * swing
     assert np.abs(run.potential - potential(kin, run.q)).max() < 1e-10 * np.abs(run.potential).max()
     at_nodes = [la.dynamics.energy(model, q, v) for q, v in zip(run.q[::100], run.v[::100], strict=True)]
     assert np.abs(run.energy[::100] - at_nodes).max() < 1e-10 * np.abs(run.energy).max()

@@ -1,6 +1,6 @@
 """What a constraint is: a description that the compiler turns into rows between frames.
 
-Descriptions know nothing of integrators.  `apply(builder)` calls the methods of `compiler.ConstraintBuilder`, which resolve
+Descriptions know nothing of integrators.  `apply(builder)` calls the methods of `builders.ConstraintBuilder`, which resolve
 names; the result is a tuple of `Closure`s in the model.
 """
 
