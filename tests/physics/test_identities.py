@@ -10,7 +10,7 @@ from leastaction.joints import ALL
 from leastaction.testing import Kinematics, random_mechanism, random_state
 from leastaction.testing import matrices as mat
 from leastaction.testing.action import mass_matrix, potential, spatial_inertia, spring_energy, user_energy, wrench_work
-from leastaction.testing.joint_laws import derivative
+from leastaction.testing.joint_alone import derivative
 
 TREES = range(200)
 STEP = 1e-40  # complex step, the one of testing.action

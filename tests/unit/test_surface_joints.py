@@ -9,7 +9,7 @@ import pytest
 
 import leastaction as la
 from leastaction.testing import joint_laws
-from leastaction.testing.joint_laws import JointAlone
+from leastaction.testing.joint_alone import JointAlone
 
 lib = la.library
 ROUNDING = 1e-12

@@ -17,7 +17,7 @@ from leastaction.symbolic.emit import Writer
 from leastaction.symbolic.graph import Graph
 from leastaction.symbolic.program import Block
 from leastaction.symbolic.transform import words
-from leastaction.testing.joint_laws import JointAlone
+from leastaction.testing.joint_alone import JointAlone
 from leastaction.yardsticks import Svi
 
 A, B = sympy.symbols("a b", real=True)
