@@ -90,7 +90,7 @@ def _tree_order(mechanism: Mechanism) -> list[Body]:
     for thing in things:
         if thing.parent != WORLD and thing.parent not in mechanism.bodies and thing.parent not in mechanism.frames:
             known = listed([WORLD, *mechanism.bodies, *mechanism.frames])
-            raise MechanismError(f"{thing.name!r} hangs on {thing.parent!r}, which does not exist; known are {known}")
+            raise MechanismError(f"{thing.name!r} hangs on {thing.parent!r}, which does not exist; bodies and frames are {known}")
     parent = {t.name: t.parent for t in things}
     rooted = {WORLD}
     for name in parent:

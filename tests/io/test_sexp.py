@@ -180,7 +180,7 @@ BAD = [
     ('(system (rx "q" (name "a")) (point-constraint "a" "world" (0 0 0)))', r"^1:29: .*zero"),
     ('(system (rx "q" (name "a")) (distance-constraint "a" "world" -1))', r"^1:29: .*length"),
     ('(system (rx "q" (name "a")) (linear-spring "a" "a"))', r"^1:29: .*0 number"),
-    ('(system (rx "q") (damper "p" 1))', r"^1:26: there is no coordinate 'p'; known are 'q'"),
+    ('(system (rx "q") (damper "p" 1))', r"^1:26: there is no coordinate 'p'; there are 'q'"),
     ('(system (rx "q") (screw-constraint "q" 0.1))', r"^1:40: 0.1 stands where a name"),
     ("(system ((((tx 1)))))", r"^1:9: \(\.\.\.\) is unknown"),
 ]

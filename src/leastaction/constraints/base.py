@@ -42,10 +42,5 @@ class Closure:
     arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
 
     @property
-    def holonomic(self) -> bool:
-        """Does it restrict positions, not only velocities?"""
-        return self.kind != SKATE
-
-    @property
     def size(self) -> int:
         return len(self.rows)

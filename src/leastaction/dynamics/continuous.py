@@ -94,7 +94,7 @@ def pose(model: Model, q: Coordinates, name: str) -> Pose:
     array([-2.,  0.,  0.])
     """
     if name not in model.frames:
-        raise StateError(f"there is no body or frame {name!r}; known are {listed(model.frames)}")
+        raise StateError(f"there is no body or frame {name!r}; there are {listed(model.frames)}")
     work = model.make_work()
     evaluate.world(model.tree, work, model.coordinates(q))
     row, local = model.frames[name]

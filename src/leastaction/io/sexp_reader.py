@@ -239,7 +239,7 @@ class _Reader:
         names = self._strings(component, items[:count], count, form)
         for item, name in zip(items, names, strict=False):
             if name not in known:
-                item.fail(f"there is no {what} {name!r}; known are {listed(known)}")
+                item.fail(f"there is no {what} {name!r}; there are {listed(known)}")
         return names
 
     def _strings(self, component: Expression, items: list[Expression], count: int, form: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 x = (phi, rho) with phi = 2 sin(angle/2) axis and rho the translation in the axes of the step's start; angles below pi.  The kinetic
 energy x'Gx / 2h it belongs to is that of a body whose origin is its centre of mass: use it with such frames only.  Unlike exp and
-cayley it is no function of the screw of the displacement, so dtau^-1_{-x} = dtau^-1_x + ad_x does not hold and the tree integrator
+cayley it is not a function of the screw of the displacement, so dtau^-1_{-x} = dtau^-1_x + ad_x does not hold and the tree integrator
 cannot use it.
 """
 

@@ -113,7 +113,7 @@ def _writer(path: FilePath, fps: float) -> Any:
     if suffix == ".mp4" and FFMpegWriter.isAvailable():
         return FFMpegWriter(fps=rate)
     known = "'.gif' and '.webp'; '.mp4' needs the program ffmpeg, which is not installed" if suffix == ".mp4" else "'.gif', '.webp', '.mp4'"
-    raise StateError(f"save_to = {str(path)!r}: cannot write a film with the suffix {suffix!r}; known are {known}")
+    raise StateError(f"save_to = {str(path)!r}: cannot write a film with the suffix {suffix!r}; it is one of {known}")
 
 
 def _stage(camera: Camera, title: str, small: bool = False) -> tuple[Figure, Axes]:

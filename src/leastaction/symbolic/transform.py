@@ -85,9 +85,6 @@ class Words:
         R = sympy.Matrix.hstack(*(sympy.Matrix(list(axis)) for axis in (x, y, z)))
         return Transform((R, sympy.Matrix(list(origin))))
 
-    def identity(self) -> Transform:
-        return Transform((sympy.eye(3), sympy.zeros(3, 1)))
-
     def __getattr__(self, name: str) -> Any:
         return getattr(sympy, name)
 

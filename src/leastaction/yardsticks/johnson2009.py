@@ -54,7 +54,7 @@ class Johnson2009(Midpoint):
         tree = model.tree
         if len(tree.wrench_on) or len(tree.pair_on) or len(tree.energy_at) or len(tree.law_on):
             raise StateError(
-                f"evaluation={self.evaluation!r} knows no wrenches, forces between points and potentials of the user, and {model.name!r} "
+                f"evaluation={self.evaluation!r} leaves out wrenches, forces between points and potentials of the user, and {model.name!r} "
                 "has some; use la.Midpoint()"
             )
         self.refuse_constraints(model)

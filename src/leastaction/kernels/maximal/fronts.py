@@ -4,14 +4,14 @@ The unknowns fall into groups: six of every body, the multipliers of every const
 lists, for every pivot group, the unknowns it is coupled to when its turn comes.  Pivot and coupled rows and columns form a small dense
 matrix, the front.  Eliminating the pivots leaves a matrix on the coupled ones, which is added to the front of the first of them:
 no entry outside the fronts ever becomes nonzero.  A body and the joint to its parent are one pivot group, with row exchanges inside
-it, so a body without inertia about some axis is no special case.
+it, so a body without inertia about some axis needs no special treatment.
 """
 
 from ...compiling.decorators import inlined, kernel
 from ...compiling.memory import get, put, scale_four, take_four, take_one
 from .layout import F_AT, F_INDEX, F_PARENT, F_PIVOTS, F_SIZE, F_STRIDE
 
-MUCH = 0.01  # a pivot is exchanged if it is smaller than this part of the largest candidate
+SMALL_PIVOT = 0.01  # a pivot is exchanged if it is smaller than this part of the largest candidate
 
 
 @kernel
@@ -56,7 +56,7 @@ def exchange(a, at, k, pivots, size, stride):
     own, best = abs(get(a, mine + k)), 0.0
     for r in range(k + 1, pivots):
         best = max(best, abs(get(a, mine + r)))
-    if not own < MUCH * best:  # also if one of them is NaN
+    if not own < SMALL_PIVOT * best:  # also if one of them is NaN
         return k
     where = k + 1
     while abs(get(a, mine + where)) < best:

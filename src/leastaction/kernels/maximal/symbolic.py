@@ -7,7 +7,7 @@ Flow.basis: nv rows W along the columns S of the joint, 6 - nv rows N orthogonal
     W e(q) = 0     finds the coordinates q of a pose: a Newton iteration of at most six unknowns
     N e(q) = 0     are the joint's constraints
 
-At the start of a step e = 0 and N is all the joint forbids there, so impulses act along N.  Coordinates are no unknowns of the step: what
+At the start of a step e = 0 and N is all the joint forbids there, so impulses act along N.  Coordinates are not unknowns of the step: what
 eliminates its unknowns sees 6 - nv rows, as of any other joint.
 """
 
