@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test bounds lint bench clean
+.PHONY: demo test public bounds lint bench clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -18,6 +18,10 @@ lint: $(VENV)/.ready-test
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+
+# what compiles everything once more: without the private parts of Numba
+public: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -m slow tests/unit
 
 # compiled code that checks every index, with canaries around all arrays; takes long
 bounds: $(VENV)/.ready-test

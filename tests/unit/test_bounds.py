@@ -15,7 +15,7 @@ import itertools
 import numpy as np
 import leastaction as la
 from leastaction.compiling import canaries
-from leastaction.testing import symbolic_samples
+from support.symbolic_samples import symbolic_samples
 
 assert canaries.ON
 

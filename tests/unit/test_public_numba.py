@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import leastaction as la
 
@@ -17,7 +18,7 @@ MOVE = """
 import json
 import leastaction as la
 from leastaction.compiling import cache, numba_private
-from leastaction.testing import symbolic_samples
+from support.symbolic_samples import symbolic_samples
 
 def motions():
     chain = la.examples.chain(2).compile()
@@ -40,6 +41,7 @@ def moved(**environment):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_the_same_motion():
     """Machine code is not optimised here: it is compiled in half the time."""
     private, where, *public = moved(LEASTACTION_PUBLIC_NUMBA="1", NUMBA_OPT="0")
