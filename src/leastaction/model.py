@@ -75,6 +75,11 @@ class Model:
     def has_symbolic_joints(self) -> bool:
         return any(isinstance(b.joint, SymbolicJoint) for b in self.bodies)
 
+    @property
+    def calls_user_functions(self) -> bool:
+        """Are there forces written as functions: CustomForce, laws on bodies?"""
+        return bool(len(self.tree.custom) or len(self.tree.law_on))
+
     def q_slice(self, joint_name: str) -> slice:
         """Where the coordinates of a joint stand in q."""
         i = self._joint_row(joint_name)

@@ -85,8 +85,8 @@ class CompiledStepper(Stepper):
     def in_words(self, status: int, residual: float, remedies: list[str], most: int, tol: float, compared_with: str) -> str:
         """A step that was not solved; `compared_with` says what the residual is relative to."""
         if status == NOT_FINITE:
-            if len(self.model.tree.custom):
-                remedies.append("a CustomForce that is finite there")
+            if self.model.calls_user_functions:
+                remedies.append("forces of your own (CustomForce, laws on bodies) that are finite there")
             return f"the residual became infinite or NaN with {self.integrator!r}; try {', '.join(remedies)}"
         scale = float(self.memory[SCALE])
         remedies.append(f"a larger tol (now {tol:g})")

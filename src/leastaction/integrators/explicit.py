@@ -101,5 +101,5 @@ class ExplicitStepper(CompiledStepper):
             f"the state is no longer finite (largest velocity before the step {fastest:.3g}); {type(self.integrator).__name__} is "
             f"explicit and unstable when dt is too long for the fastest motion or the stiffest spring or damper. "
             f"Try a smaller dt, for example {0.1 * self.dt:g} s, or integrator=Variational()"
-            + ("; or is a CustomForce not finite there?" if len(self.model.tree.custom) else "")
+            + ("; or is a force of your own (CustomForce, a law on a body) not finite there?" if self.model.calls_user_functions else "")
         )

@@ -87,8 +87,8 @@ class MaximalStepper(CompiledStepper):
         if lost := self._lost_coordinates():
             return lost
         if status == NOT_FINITE:
-            if len(self.model.tree.custom):
-                remedies.append("a CustomForce that is finite there")
+            if self.model.calls_user_functions:
+                remedies.append("forces of your own (CustomForce, laws on bodies) that are finite there")
             return (
                 f"the residual became infinite or NaN with {self.integrator!r}: the constraints are dependent in this configuration, "
                 f"a body turns by half a turn per step, or a massless part is free to move; try {', '.join(remedies)}"
