@@ -47,10 +47,8 @@ def test_a_force_that_does_not_say_what_it_does():
     class Silent(Force):
         pass
 
-    mech = la.examples.chain(2)
-    mech.add_force(Silent())
-    with pytest.raises((TypeError, la.MechanismError), match="Silent"):
-        mech.compile()
+    with pytest.raises(la.MechanismError, match=r"Silent.*apply\(self, builder\)"):
+        la.examples.chain(2).add_force(Silent())
 
 
 # -------------------------------------------------------------------------------------------------------- constraints

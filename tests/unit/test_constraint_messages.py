@@ -104,6 +104,9 @@ def test_constraints_on_velocities_need_maximal():
             la.simulate(model, dt=1e-2, steps=1, integrator=integrator)
     with pytest.raises(la.StateError, match="Skate.*Maximal"):
         la.dynamics.forward(model, None)
+    for ask in (la.constraints.values, la.constraints.jacobian):
+        with pytest.raises(la.StateError, match="Skate.*Maximal"):
+            ask(model, None)
 
 
 def test_a_failed_step_can_be_tried_again():

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import listed
 from ..compiling.records import allocate
 from ..constraints.base import COORDINATES, GEAR, ROWS, Closure
+from ..errors import StateError
 from ..joints.rows import DOT
 from ..kernels.constraints import velocities as constrained
 from ..kernels.constraints.ties import Ties
@@ -38,6 +40,9 @@ def row_names(closures: Iterable[Closure]) -> list[str]:
 def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
     """Arrays of the given closures (those of the model if left out)."""
     closures = model.closures if closures is None else closures
+    if not in_tree(closures):
+        named = listed([c.name for c in closures if not in_tree([c])])
+        raise StateError(f"{named} of {model.name!r} restricts velocities and is not a function of joint coordinates; use integrator=Maximal()")
     link = model.tree.link
     con: list[list[int]] = []
     place, anchor, top = [], [0], []
