@@ -42,7 +42,7 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
     closures = model.closures if closures is None else closures
     if not in_tree(closures):
         named = listed([c.name for c in closures if not in_tree([c])])
-        raise StateError(f"{named} of {model.name!r} restricts velocities and is not a function of joint coordinates; use integrator=Maximal()")
+        raise StateError(f"{named} of {model.name!r} restricts velocities, not joint coordinates; use integrator=Maximal()")
     link = model.tree.link
     con: list[list[int]] = []
     place, anchor, top = [], [0], []
