@@ -173,7 +173,8 @@ class Simulator:
     def reverse(self) -> None:
         """Turn all velocities round: a reversible integrator then goes back the way it came, while time goes on."""
         now = self.state
-        self._set_up(self._stepper.reversed(State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)))
+        turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
+        self._set_up(self.integrator.turn_round(self._stepper, turned))
 
     def run(
         self,

@@ -17,7 +17,7 @@ from ..kernels.stepping.loop import BAD_DENSITY
 from ..kernels.stepping.record import Record, put_node
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Stepper, checked_choice
 from .variational import Variational
 
 CONTROLLERS = ("reversible", "naive")
@@ -70,6 +70,10 @@ class AdaptiveStep(Integrator):
         self.refuse_charts(model)
         return AdaptiveStepper(self, model, state, dt)
 
+    def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:
+        assert isinstance(stepper, AdaptiveStepper)  # made by `start`
+        return AdaptiveStepper(self, stepper.model, state, stepper.dt, stepper.node_density)
+
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.0
 
@@ -100,9 +104,6 @@ class AdaptiveStepper(CompiledStepper):
     def node_density(self) -> float:
         """The density now: start a stepper with it to continue, or to go back from here."""
         return kernels.node_density(self.arrays, np.zeros(self.model.nv))
-
-    def reversed(self, state: State) -> AdaptiveStepper:
-        return AdaptiveStepper(self.integrator, self.model, state, self.dt, self.node_density)
 
     def write(self, record: Record) -> None:
         put_node(record, float(self.memory[TIME]), self.work.q, self.work.target)

@@ -52,10 +52,6 @@ class Stepper:
         """The present node as the next row of the record."""
         raise TypeError(f"{type(self).__name__} does not say where it is: override write(record)")
 
-    def reversed(self, state: State) -> Stepper:
-        """The stepper that goes back from here; `state` is the present one with its velocities turned round."""
-        return self.integrator.start(self.model, state, self.dt)
-
     def make_record(self, rows: int, steps: int, every: int = 1) -> Record:
         """An empty record of this stepper with room for so many nodes and steps."""
         return make_record(rows, steps, self.model.nq, self.model.nv, self.multipliers, every)
@@ -124,6 +120,10 @@ class Integrator:
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")
+
+    def turn_round(self, stepper: Stepper, state: State) -> Stepper:
+        """The stepper that goes back from where `stepper` is; `state` is that node with its velocities turned round."""
+        return self.start(stepper.model, state, stepper.dt)
 
     @property
     def has_composed_code(self) -> bool:
