@@ -6,6 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.integrators.composition import SCHEMES, composition_lengths
 from leastaction.reference import ode
+from leastaction.yardsticks import Lee2016
 
 
 def fitted_order(model, state, integrator, counts, duration, **options):
@@ -61,9 +62,10 @@ def test_compiled_and_restarted_stages_agree(quadrature):
     model = la.examples.random_tree(5, seed=3).compile()
     rng = np.random.default_rng(0)
     q, v, tau = model.neutral(), rng.normal(size=model.nv), rng.normal(size=(7, model.nv))
+    options = {"quadrature": quadrature, "tol": 1e-13}
     runs = [
-        la.simulate(model, q=q, v=v, dt=5e-3, steps=7, tau=tau, integrator=la.Composition(la.Variational(quadrature=quadrature, **o)))
-        for o in ({"tol": 1e-13}, {"tol": 1e-13, "solver": "dense-newton"})
+        la.simulate(model, q=q, v=v, dt=5e-3, steps=7, tau=tau, integrator=la.Composition(base))
+        for base in (la.Variational(**options), Lee2016("dense-newton", "extrapolate", **options))
     ]  # fmt: skip
     assert runs[0].integrator.base.has_composed_code and not runs[1].integrator.base.has_composed_code
     np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-10)
