@@ -98,3 +98,15 @@ def test_a_letter_means_one_thing():
                 if isinstance(node, ast.BinOp):
                     for side in (node.left, node.right):
                         assert not (isinstance(side, ast.Name) and side.id in RECORDS & parameters), f"{where}: {side.id} is a record"
+
+
+KERNELS = {"sweeps", "equations", "method", "how", "node", "dynamics"}  # parameters that are kernels or records of kernels
+
+
+def test_records_of_kernels_are_only_passed_to_inlined_functions():
+    """Elsewhere they would become addresses in machine code, which then cannot be kept on disk."""
+    for path in (p for room in ("kernels", "yardsticks") for p in (PACKAGE / room).rglob("*.py")):
+        for function in (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef)):
+            marks = {d.id for d in function.decorator_list if isinstance(d, ast.Name)}
+            if marks and KERNELS & {a.arg for a in function.args.args}:
+                assert marks == {"inlined"}, f"{path.relative_to(PACKAGE)}: {function.name}"

@@ -5,7 +5,7 @@
 J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factorisation.  Y and S are kept as long as that is.
 """
 
-from ...compiling.decorators import inlined, kernel
+from ...compiling.decorators import inlined
 from ..solving.dense import rank_factor, rank_solve
 from ..tree.midpoint_potentials import solve_middle
 from .ties import RANK, constrain_end, end_jacobian
@@ -60,7 +60,7 @@ def impulse_size(con):
     return top
 
 
-@kernel
+@inlined
 def border(sweeps, m, w, mid, con, h, t):
     """Y and the factorised S for the factorisation just made.  Leaves w.r as it was; writes z."""
     end_jacobian(m, w, con, t)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiling.decorators import entry, inlined, kernel
+from ...compiling.decorators import entry, inlined
 from ..constraints.bordered import border, constrained_residual, correct, impulse_size, keep_impulses, move_impulses, set_scales, violation
 from ..constraints.ties import Ties, constrain_node
 from ..solving.choice import EXACT, OLD, choose_soonest, grow_old, learn_rate
@@ -88,7 +88,7 @@ def choose(s, size):
     return choose_factorisation(s.sweeps, s.m, s.w, s.mid, s.con, s.memory, s.options, size)
 
 
-@kernel
+@inlined
 def choose_factorisation(sweeps, m, w, mid, con, memory, options, size):
     """Three of rising cost: the one at hand, that of the Jacobian to first order in the displacements, the exact one."""
     used = choose_soonest(memory, size, mid is None, options.patient)

@@ -19,7 +19,11 @@ from .midpoint_quadrature import mid_node
 
 
 class Sweeps(NamedTuple):
-    """The O(n) recursions of a step."""
+    """The O(n) recursions of a step.
+
+    What takes such a record as an argument has to be `inlined`: in a function of its own the record would be a value with addresses
+    of this process in it, and the machine code could not be kept on disk.
+    """
 
     set_node: Any  # poses and loads at a configuration, and the momenta that arrive there
     residual: Any  # (4) of docs/theory
@@ -98,7 +102,7 @@ def kick_springs(m, w, impulse):
     add_potentials(m, w, w.q, -impulse, w.target)
 
 
-@kernel
+@inlined
 def begin(sweeps, m, w, mid, h):
     """From the momentum p in `target` to p + half a kick at the configuration q."""
     for j in range(w.d.shape[0]):
