@@ -26,7 +26,7 @@ from ..tree.layout import KIND, NV, QI, VI, Tree, Work
 from .loop import FINISHED, NOT_FINITE, Method, make_steps, tick
 from .record import write_node
 
-# methods
+# schemes
 SEMI_IMPLICIT_EULER, HEUN, RK4, RKMK4 = range(4)
 
 BLOWN_UP = 1e100  # beyond it even the energy would overflow
@@ -56,14 +56,14 @@ class Arrays(NamedTuple):
     con: Ties | None
     stage: Stage
     memory: NDArray[np.float64]
-    method: int
+    scheme: int  # SEMI_IMPLICIT_EULER, HEUN, RK4 or RKMK4
     h: float
 
 
 @inlined
-def tableau(method, stage):
+def tableau(scheme, stage):
     """(a, b) of a stage: how far it goes along the last one, and its weight."""
-    if method == HEUN:
+    if scheme == HEUN:
         return (0.0, 0.5) if stage == 0 else (1.0, 0.5)
     if stage == 0:
         return 0.0, 1.0 / 6.0
@@ -114,9 +114,9 @@ def canonical_rates(m, x, v, out):
 
 
 @kernel
-def move(m, s, method):
+def move(m, s, scheme):
     """new_q = q moved by the increment x."""
-    if method == RKMK4:
+    if scheme == RKMK4:
         exponential(m, s.x, s.d)
         advance_on_group(m, s.q, s.d, s.new_q)
     else:
@@ -148,7 +148,7 @@ def euler_step(m, w, con, s, t, h, tau):
 
 
 @kernel
-def runge_kutta_step(m, w, con, s, method, t, h, tau):
+def runge_kutta_step(m, w, con, s, scheme, t, h, tau):
     """Writes new_q, new_v; returns the number of force evaluations."""
     nq, nv = s.q.shape[0], s.v.shape[0]
     for j in range(nq):
@@ -157,16 +157,16 @@ def runge_kutta_step(m, w, con, s, method, t, h, tau):
     for j in range(nv):
         s.a_sum[j] = 0.0
         s.a[j] = 0.0
-    stages = 2 if method == HEUN else 4
+    stages = 2 if scheme == HEUN else 4
     for stage in range(stages):
-        along, weight = tableau(method, stage)
+        along, weight = tableau(scheme, stage)
         for j in range(nq):
             s.x[j] = along * h * s.drift[j]
         for j in range(nv):
             s.new_v[j] = s.v[j] + along * h * s.a[j]
-        move(m, s, method)
+        move(m, s, scheme)
         accelerate(m, w, con, s, t + along * h, s.new_q, s.new_v, tau)
-        if method == RKMK4:
+        if scheme == RKMK4:
             canonical_rates(m, s.x, s.new_v, s.drift)
         else:
             coordinate_rates(m, s.new_q, s.new_v, s.drift)
@@ -178,7 +178,7 @@ def runge_kutta_step(m, w, con, s, method, t, h, tau):
         s.x[j] = h * s.drift_sum[j]
     for j in range(nv):
         s.new_v[j] = s.v[j] + h * s.a_sum[j]
-    move(m, s, method)
+    move(m, s, scheme)
     return stages
 
 
@@ -199,15 +199,15 @@ def begin(s):
 @inlined
 def step(s, tau, row):
     """A step that is not finite is not made."""
-    return explicit_step(s.m, s.w, s.con, s.stage, s.memory, s.method, s.h, tau[row])
+    return explicit_step(s.m, s.w, s.con, s.stage, s.memory, s.scheme, s.h, tau[row])
 
 
 @inlined
-def explicit_step(m, w, con, s, memory, method, h, tau):
-    if method == SEMI_IMPLICIT_EULER:
+def explicit_step(m, w, con, s, memory, scheme, h, tau):
+    if scheme == SEMI_IMPLICIT_EULER:
         evaluations = euler_step(m, w, con, s, memory[TIME], h, tau)
     else:
-        evaluations = runge_kutta_step(m, w, con, s, method, memory[TIME], h, tau)
+        evaluations = runge_kutta_step(m, w, con, s, scheme, memory[TIME], h, tau)
     if not (is_sound(s.new_q) and is_sound(s.new_v)):
         return evaluations, NOT_FINITE
     copy(s.new_q, s.q)
