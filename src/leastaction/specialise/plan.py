@@ -63,8 +63,8 @@ def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, wor
     tracer = Tracer(bodies, facts, len(tree.wrench_on) + len(tree.pair_on))  # mechanisms with laws on bodies are not specialised
     lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target")} | dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
-    m = SimpleNamespace(link=tracer.link(), law_on=tree.law_on[:0], **{name: arrays[name] for name in constants})
-    w = SimpleNamespace(**{name: array for name, array in arrays.items() if name not in constants})
+    m = SimpleNamespace(link=tracer.link(), **{name: arrays[name] for name in constants})
+    w = SimpleNamespace(laws=None, **{name: array for name, array in arrays.items() if name not in constants})
     unit.run(tracer, m, w, arrays)
     facts.leave()
     return tracer, facts

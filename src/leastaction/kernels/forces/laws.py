@@ -7,6 +7,8 @@ W.V is the power.  A variational step feels half an impulse h/2 W at each of its
 of the step, x its retraction coordinates (the discrete Lagrange-d'Alembert principle).
 """
 
+import numpy as np
+
 from ...compiling.address import call_joint
 from ...compiling.decorators import inlined, kernel
 from ...lie.algebra import accumulate3, add, cross, load3, load9, matmul, matvec, store3, store9, sub
@@ -18,6 +20,8 @@ WRENCH, ENERGY, SLOPES = range(3)
 
 # per unit of a twist; of the differences that take the place of slopes in Newton's matrix
 DIFFERENCE = 1e-6
+
+_ROWS = np.int64(0)  # of a derivative: Numba would compile a function anew for every plain int it is called with
 
 
 @kernel
@@ -58,8 +62,10 @@ def wrench_on_body(m, e, W):
 
 
 @kernel
-def law_energies(m, laws, world):
-    """Sum of the potential energies that laws say they have, at the poses `world`."""
+def law_energies(laws, m, world):
+    """Sum of the potential energies that laws say they have, at the poses `world`; laws: None where there are none."""
+    if laws is None:
+        return 0.0
     total = 0.0
     for e in range(m.law_on.shape[0]):
         i = m.law_on[e, LAW_BODY]
@@ -88,8 +94,8 @@ def law_damping(m, laws, e, centre):
         ra, rl = twist_to_child(R, p, omega, sub(vel, cross(omega, centre)))
         a, l = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if m.law_on[e, LAW_SLOPES]:
-            a = (slope_along(laws, e, 0, ra, rl), slope_along(laws, e, 1, ra, rl), slope_along(laws, e, 2, ra, rl))
-            l = (slope_along(laws, e, 3, ra, rl), slope_along(laws, e, 4, ra, rl), slope_along(laws, e, 5, ra, rl))
+            a = (slope_along(laws, e, _ROWS, ra, rl), slope_along(laws, e, _ROWS + 1, ra, rl), slope_along(laws, e, _ROWS + 2, ra, rl))
+            l = (slope_along(laws, e, _ROWS + 3, ra, rl), slope_along(laws, e, _ROWS + 4, ra, rl), slope_along(laws, e, _ROWS + 5, ra, rl))
         else:
             ka, kl = load3(laws.rate, e, 0), load3(laws.rate, e, 3)
             store3(laws.rate, e, 0, (ka[0] + small * ra[0], ka[1] + small * ra[1], ka[2] + small * ra[2]))

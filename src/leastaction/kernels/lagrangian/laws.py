@@ -19,42 +19,44 @@ def block(D, r, c):
 
 
 @apart
-def add_law_forces(m, frames, lag, w, t, out):
+def add_law_forces(laws, m, frames, lag, w, t, out):
     """out += joint forces of the laws at the time t, where `gradients` was evaluated last.  Writes Work.world and column A."""
-    row, count = lag.row, frames.parent.shape[0]
-    place(frames, lag)
-    place_bodies(m, frames, lag, w)
-    for k in range(1, count):
-        store3(row, k, A, ZERO3)
-        store3(row, k, A + 3, ZERO3)
-    for i in range(1, m.link.shape[0]):
-        k = frames.of_body[i]
-        store3(w.laws.twist, i, 0, load3(row, k, V))
-        store3(w.laws.twist, i, 3, load3(row, k, V + 3))
-    law_wrenches(m, w.laws, w.world, t)
-    for i in range(1, m.link.shape[0]):
-        accumulate3(row, frames.of_body[i], A, load3(w.laws.wrench, i, 0))
-        accumulate3(row, frames.of_body[i], A + 3, load3(w.laws.wrench, i, 3))
-    for k in range(count - 1, 0, -1):
-        if frames.motion[k] != STILL:
-            a, l = unit_twist(frames.motion[k], frames.pitch[k])
-            out[frames.coordinate[k]] += dot6(row, k, A, a, l)
-        if frames.parent[k] > 0:
-            pass_to_parent(row, k, frames.parent[k], A, load9(row, k, R), load3(row, k, P), load3(row, k, A), load3(row, k, A + 3))
+    if laws is not None:
+        row, count = lag.row, frames.parent.shape[0]
+        place(frames, lag)
+        place_bodies(m, frames, lag, w)
+        for k in range(1, count):
+            store3(row, k, A, ZERO3)
+            store3(row, k, A + 3, ZERO3)
+        for i in range(1, m.link.shape[0]):
+            k = frames.of_body[i]
+            store3(w.laws.twist, i, 0, load3(row, k, V))
+            store3(w.laws.twist, i, 3, load3(row, k, V + 3))
+        law_wrenches(m, w.laws, w.world, t)
+        for i in range(1, m.link.shape[0]):
+            accumulate3(row, frames.of_body[i], A, load3(w.laws.wrench, i, 0))
+            accumulate3(row, frames.of_body[i], A + 3, load3(w.laws.wrench, i, 3))
+        for k in range(count - 1, 0, -1):
+            if frames.motion[k] != STILL:
+                a, l = unit_twist(frames.motion[k], frames.pitch[k])
+                out[frames.coordinate[k]] += dot6(row, k, A, a, l)
+            if frames.parent[k] > 0:
+                pass_to_parent(row, k, frames.parent[k], A, load9(row, k, R), load3(row, k, P), load3(row, k, A), load3(row, k, A + 3))
 
 
 @apart
-def add_law_damping(m, frames, lag, w, J):
+def add_law_damping(laws, m, frames, lag, w, J):
     """J -= half the derivative of the laws' joint forces in the velocities, after `curvatures`.  Their change with the pose is left out."""
-    for e in range(m.law_on.shape[0]):
-        k = frames.of_body[m.law_on[e, LAW_BODY]]
-        Q, p, D = load9(lag.row, k, WORLD_R), load3(lag.row, k, WORLD_P), w.laws.damping
-        law_damping(m, w.laws, e, ZERO3)
-        aa, al, la, ll = block(D, 0, 0), block(D, 0, 3), block(D, 3, 0), block(D, 3, 3)
-        for b in range(frames.depth[k]):
-            j = frames.above[k, b]
-            omega, vel = twist_to_child(Q, p, load3(lag.pair, j, PSI), load3(lag.pair, j, PSI + 3))
-            moment, force = add(matvec(aa, omega), matvec(al, vel)), add(matvec(la, omega), matvec(ll, vel))
-            moment, force = wrench_to_parent(Q, p, moment, force)
-            for a in range(frames.depth[k]):
-                J[frames.above[k, a], j] -= 0.5 * dot6(lag.pair, frames.above[k, a], PSI, moment, force)
+    if laws is not None:
+        for e in range(m.law_on.shape[0]):
+            k = frames.of_body[m.law_on[e, LAW_BODY]]
+            Q, p, D = load9(lag.row, k, WORLD_R), load3(lag.row, k, WORLD_P), w.laws.damping
+            law_damping(m, w.laws, e, ZERO3)
+            aa, al, la, ll = block(D, 0, 0), block(D, 0, 3), block(D, 3, 0), block(D, 3, 3)
+            for b in range(frames.depth[k]):
+                j = frames.above[k, b]
+                omega, vel = twist_to_child(Q, p, load3(lag.pair, j, PSI), load3(lag.pair, j, PSI + 3))
+                moment, force = add(matvec(aa, omega), matvec(al, vel)), add(matvec(la, omega), matvec(ll, vel))
+                moment, force = wrench_to_parent(Q, p, moment, force)
+                for a in range(frames.depth[k]):
+                    J[frames.above[k, a], j] -= 0.5 * dot6(lag.pair, frames.above[k, a], PSI, moment, force)

@@ -31,63 +31,68 @@ def store_twist(out, net, i, omega, vel):
 
 
 @apart
-def push_at_start(m, net, flow, h, t, retraction):
+def push_at_start(laws, m, net, flow, h, t, retraction):
     """r -= half impulses of the laws at the start of the step, bodies moving with x/h.  Writes also Flow.law_end.
 
     x, the coordinates of a displacement D, is the same in the axes of its end: D is a function of x.  Only retractions that are
     not of the screw (quaternion) take the translation apart from the rotation.
     """
-    for i in range(1, flow.node.shape[0]):
-        phi, rho = scale(1.0 / h, load3(flow.x, i, 0)), scale(1.0 / h, load3(flow.x, i, 3))
-        store_twist(flow.laws.twist, net, i, phi, rho)
-        store_twist(flow.law_end, net, i, phi, rho if retractions.of_the_screw(retraction) else tmatvec(load9(flow.disp, i, D_R), rho))
-    law_wrenches_at(m, net, flow, flow.node, t)
-    for i in range(1, flow.node.shape[0]):
-        for a in range(6):
-            flow.wrench[i, a] = 0.0
-        push_body(net, flow.wrench, i, 0.5 * h, load3(flow.laws.wrench, i, 0), load3(flow.laws.wrench, i, 3))
-        for a in range(6):
-            flow.r[6 * (i - 1) + a] -= flow.wrench[i, a]
+    if laws is not None:
+        for i in range(1, flow.node.shape[0]):
+            phi, rho = scale(1.0 / h, load3(flow.x, i, 0)), scale(1.0 / h, load3(flow.x, i, 3))
+            store_twist(flow.laws.twist, net, i, phi, rho)
+            store_twist(flow.law_end, net, i, phi, rho if retractions.of_the_screw(retraction) else tmatvec(load9(flow.disp, i, D_R), rho))
+        law_wrenches_at(m, net, flow, flow.node, t)
+        for i in range(1, flow.node.shape[0]):
+            for a in range(6):
+                flow.wrench[i, a] = 0.0
+            push_body(net, flow.wrench, i, 0.5 * h, load3(flow.laws.wrench, i, 0), load3(flow.laws.wrench, i, 3))
+            for a in range(6):
+                flow.r[6 * (i - 1) + a] -= flow.wrench[i, a]
 
 
 @apart
-def push_at_end(m, net, flow, h, t):
+def push_at_end(laws, m, net, flow, h, t):
     """target += half impulses of the laws at the end of the step just made, which is the node now."""
-    for i in range(1, flow.node.shape[0]):
-        for a in range(6):
-            flow.laws.twist[i, a] = flow.law_end[i, a]
-    law_wrenches_at(m, net, flow, flow.node, t)
-    for i in range(1, flow.node.shape[0]):
-        push_body(net, flow.target, i, 0.5 * h, load3(flow.laws.wrench, i, 0), load3(flow.laws.wrench, i, 3))
+    if laws is not None:
+        for i in range(1, flow.node.shape[0]):
+            for a in range(6):
+                flow.laws.twist[i, a] = flow.law_end[i, a]
+        law_wrenches_at(m, net, flow, flow.node, t)
+        for i in range(1, flow.node.shape[0]):
+            push_body(net, flow.target, i, 0.5 * h, load3(flow.laws.wrench, i, 0), load3(flow.laws.wrench, i, 3))
 
 
 @kernel
-def largest_law_impulse(flow, h):
+def largest_law_impulse(laws, h):
+    if laws is None:
+        return 0.0
     top = 0.0
-    for i in range(1, flow.laws.wrench.shape[0]):
+    for i in range(1, laws.wrench.shape[0]):
         for a in range(6):
-            top = max(top, abs(0.5 * h * flow.laws.wrench[i, a]))
+            top = max(top, abs(0.5 * h * laws.wrench[i, a]))
     return top
 
 
 @apart
-def add_law_damping(m, net, flow, retraction):
+def add_law_damping(laws, m, net, flow, retraction):
     """The Newton matrix in the fronts feels how the half impulses of the laws at the start of the step change with its end.
 
     As tree/laws.py `add_law_damping`; for the quaternion retraction to first order in the angle of the step.
     """
-    for e in range(m.law_on.shape[0]):
-        i = m.law_on[e, LAW_BODY]
-        at, stride = net.block[i, 0], net.block[i, 1]
-        phi, rho = scale(-1.0, load3(flow.x, i, 0)), scale(-1.0, load3(flow.x, i, 3))
-        law_damping(m, flow.laws, e, load3(net.com, i, 0))
-        for r in range(6):
-            a, l = load3(flow.laws.damping, r, 0), load3(flow.laws.damping, r, 3)
-            if retractions.of_the_screw(retraction):
-                a, l = retractions.cotangent(retraction, phi, rho, a, l)
-            else:
-                l = tmatvec(load9(flow.disp, i, D_R), l)
-            for c in range(3):
-                angular, linear = at + c * stride + r, at + (3 + c) * stride + r
-                put(flow.values, angular, get(flow.values, angular) - 0.5 * a[c])
-                put(flow.values, linear, get(flow.values, linear) - 0.5 * l[c])
+    if laws is not None:
+        for e in range(m.law_on.shape[0]):
+            i = m.law_on[e, LAW_BODY]
+            at, stride = net.block[i, 0], net.block[i, 1]
+            phi, rho = scale(-1.0, load3(flow.x, i, 0)), scale(-1.0, load3(flow.x, i, 3))
+            law_damping(m, flow.laws, e, load3(net.com, i, 0))
+            for r in range(6):
+                a, l = load3(flow.laws.damping, r, 0), load3(flow.laws.damping, r, 3)
+                if retractions.of_the_screw(retraction):
+                    a, l = retractions.cotangent(retraction, phi, rho, a, l)
+                else:
+                    l = tmatvec(load9(flow.disp, i, D_R), l)
+                for c in range(3):
+                    angular, linear = at + c * stride + r, at + (3 + c) * stride + r
+                    put(flow.values, angular, get(flow.values, angular) - 0.5 * a[c])
+                    put(flow.values, linear, get(flow.values, linear) - 0.5 * l[c])

@@ -125,7 +125,7 @@ class Flow(NamedTuple):
     chart: floats(SCRATCH)  # the same
     jets: Jets
     # of laws on bodies (laws.py)
-    laws: layout.Laws
+    laws: layout.Laws  # None where there are none
     law_world: floats("(n+1)*(laws>0)", 12)  # poses of the bodies' origins, as in layout.Work.world; only if there are laws
     law_end: floats("(n+1)*(laws>0)", 6)  # mean twists of the step in the axes of its end; likewise
 
@@ -133,7 +133,8 @@ class Flow(NamedTuple):
 def make_flow(sizes: Mapping[str, int]) -> Flow:
     """Memory for n bodies, m rows of nc constraints with ns slots; most: largest number of coordinates a potential depends on."""
     load = np.zeros(sizes["nv"])
-    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1))
+    without = {} if sizes["laws"] else {"laws": None}
+    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), **without)
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0
     return flow

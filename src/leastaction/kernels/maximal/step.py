@@ -134,8 +134,7 @@ def evaluate(m, net, flow, h, t, retraction):
     values(m, net, flow, flow.r, 6 * (flow.node.shape[0] - 1))
     if depends_on_speed(m):
         push_joints(m, net, flow, h, t)
-    if m.law_on.shape[0] > 0:
-        push_at_start(m, net, flow, h, t, retraction)
+    push_at_start(flow.laws, m, net, flow, h, t, retraction)
 
 
 @inlined

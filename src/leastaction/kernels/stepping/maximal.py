@@ -100,8 +100,7 @@ def choose(a, size):
     used = choose_cheapest(a.memory, size)
     if used == EXACT:
         assemble(a.m, a.net, a.flow, a.options.h, a.options.retraction, True)
-        if a.m.law_on.shape[0] > 0:
-            add_law_damping(a.m, a.net, a.flow, a.options.retraction)
+        add_law_damping(a.flow.laws, a.m, a.net, a.flow, a.options.retraction)
         factorise(a.net, a.flow)
     return used
 
@@ -165,9 +164,7 @@ def momentum_scale(m, net, flow, h, tol):
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * net.extent, inertia))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(flow.load, 0, flow.load.shape[0]))
-    if m.law_on.shape[0] > 0:
-        top = max(top, largest_law_impulse(flow, h))
-    return top
+    return max(top, largest_law_impulse(flow.laws, h))
 
 
 @inlined
@@ -243,8 +240,7 @@ def arrive(m, net, flow, h, t):
         increments(m, flow.q, flow.q_end, True, flow.dq)
         joint_impulses(m, flow, h, t, flow.q_end)
         add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q_end, flow.load_row, 0, 1.0, flow.target)
-    if m.law_on.shape[0] > 0:
-        push_at_end(m, net, flow, h, t)
+    push_at_end(flow.laws, m, net, flow, h, t)
     for j in range(flow.q.shape[0]):
         flow.q[j] = flow.q_end[j]
     apply_forces(m, net, flow, h)

@@ -107,8 +107,7 @@ def residual(how, a, t):
     how.gradients(a)
     if calls_user_functions(m):
         custom_forces(m, t + alpha * h, newton.middle, w.d, h, w.z, newton.custom)
-        if m.law_on.shape[0] > 0:
-            add_law_forces(m, a.frames, lag, w, t + alpha * h, newton.custom)
+        add_law_forces(w.laws, m, a.frames, lag, w, t + alpha * h, newton.custom)
     for j in range(nv):
         newton.force[j] = lag.force[j] - m.damping[j] * newton.velocity[j] + newton.custom[j]
         w.r[j] = lag.v[j] - (1.0 - alpha) * h * lag.q[j] - 0.5 * h * newton.force[j] - w.target[j]
@@ -130,8 +129,7 @@ def jacobian(how, a, J):
         for i in range(nv):
             for j in range(nv):
                 J[i, j] -= 0.5 * h * alpha * lag.force_q[i, j]
-    if m.law_on.shape[0] > 0:
-        add_law_damping(m, a.frames, lag, a.w, J)
+    add_law_damping(a.w.laws, m, a.frames, lag, a.w, J)
 
 
 @kernel

@@ -53,7 +53,7 @@ def potential_energies(m, w):
     """(gravity, everything else that stores energy) at the node, J.  Reads R, P, q; writes world, load."""
     gravity = gravity_potential(m, w)
     elastic = spring_gradient(m, w.q, w.d, 0.0, w.load) + add_potentials(m, w, w.q, 1.0, w.load)
-    return gravity, elastic + pair_springs_energy(m, w) + law_energies(m, w.laws, w.world)
+    return gravity, elastic + pair_springs_energy(m, w) + law_energies(w.laws, m, w.world)
 
 
 @kernel
@@ -62,7 +62,7 @@ def applied_forces(m, w, t, v, tau, forces):
     for j in range(forces.shape[0]):
         forces[j] += tau[j] - m.damping[j] * v[j]
     if calls_user_functions(m):
-        forces_in_motion(m, w, t, v)
+        forces_in_motion(w.laws, m, w, t, v)
         for j in range(forces.shape[0]):
             forces[j] += w.load[j]
 

@@ -1,4 +1,7 @@
-"""Functions of the user in a tree: laws on bodies (kernels/forces/laws.py) and forces in joint space, as joint forces."""
+"""Functions of the user in a tree: laws on bodies (kernels/forces/laws.py) and forces in joint space, as joint forces.
+
+`laws` is Work.laws, None where there are none: Numba then leaves out what is done with them.
+"""
 
 from ...compiling.decorators import apart, kernel
 from ...lie import retractions
@@ -11,13 +14,13 @@ from .loads import custom_forces
 
 
 @apart
-def step_forces(m, w, t, d, h):
+def step_forces(laws, m, w, t, d, h):
     """Work.load = joint forces of the user's functions at the node during a step: increments d/h, twists X/h.
 
     Reads X, world, S0; writes load, z (as scratch), F.
     """
     custom_forces(m, t, w.q, d, h, w.z, w.load)
-    if m.law_on.shape[0] > 0:
+    if laws is not None:
         for i in range(1, m.link.shape[0]):
             store3(w.laws.twist, i, 0, scale(1.0 / h, load3(w.row, i, X)))
             store3(w.laws.twist, i, 3, scale(1.0 / h, load3(w.row, i, X + 3)))
@@ -25,13 +28,13 @@ def step_forces(m, w, t, d, h):
 
 
 @apart
-def forces_in_motion(m, w, t, v):
+def forces_in_motion(laws, m, w, t, v):
     """Work.load = joint forces of the user's functions at the node in continuous time, velocities v.
 
     Reads world, S0; writes load, step (as scratch), ETA, F.
     """
     custom_forces(m, t, w.q, v, 1.0, w.step, w.load)
-    if m.law_on.shape[0] > 0:
+    if laws is not None:
         twists(m, w, v)
         for i in range(1, m.link.shape[0]):
             store3(w.laws.twist, i, 0, load3(w.row, i, ETA))
@@ -52,19 +55,20 @@ def add_law_forces(m, w, t, scratch, out):
 
 
 @apart
-def add_law_damping(m, w, retraction):
+def add_law_damping(laws, m, w, retraction):
     """art += what the half impulses of the laws at the start of the step add to the stiffness K of the bodies.
 
     The mean twist x/h changes by dtau^-1_{-x} eta / h with the end of the step, h/2 W by half the damping times that.  Reads X and
     where the laws were last evaluated.
     """
-    for e in range(m.law_on.shape[0]):
-        i = m.law_on[e, LAW_BODY]
-        phi, rho = scale(-1.0, load3(w.row, i, X)), scale(-1.0, load3(w.row, i, X + 3))
-        law_damping(m, w.laws, e, (0.0, 0.0, 0.0))
-        for r in range(6):
-            a, l = retractions.cotangent(retraction, phi, rho, load3(w.laws.damping, r, 0), load3(w.laws.damping, r, 3))
-            first, second, k = (AA, AL, 3 * r) if r < 3 else (LA, LL, 3 * r - 9)
-            for c in range(3):
-                w.art[i, first + k + c] -= 0.5 * a[c]
-                w.art[i, second + k + c] -= 0.5 * l[c]
+    if laws is not None:
+        for e in range(m.law_on.shape[0]):
+            i = m.law_on[e, LAW_BODY]
+            phi, rho = scale(-1.0, load3(w.row, i, X)), scale(-1.0, load3(w.row, i, X + 3))
+            law_damping(m, w.laws, e, (0.0, 0.0, 0.0))
+            for r in range(6):
+                a, l = retractions.cotangent(retraction, phi, rho, load3(w.laws.damping, r, 0), load3(w.laws.damping, r, 3))
+                first, second, k = (AA, AL, 3 * r) if r < 3 else (LA, LL, 3 * r - 9)
+                for c in range(3):
+                    w.art[i, first + k + c] -= 0.5 * a[c]
+                    w.art[i, second + k + c] -= 0.5 * l[c]

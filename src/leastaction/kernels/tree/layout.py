@@ -100,10 +100,10 @@ class Tree(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """Memory of the laws on bodies; none at all where there are no laws."""
+    """Memory of the laws on bodies."""
 
-    twist: floats("(n+1)*(laws>0)", 6)  # of the bodies, body axes: written by the system before `law_wrenches`
-    wrench: floats("(n+1)*(laws>0)", 6)  # what all laws do to the bodies, at their origins, body axes
+    twist: floats("n+1", 6)  # of the bodies, body axes: written by the system before `law_wrenches`
+    wrench: floats("n+1", 6)  # what all laws do to the bodies, at their origins, body axes
     place: floats("laws", 12)  # pose of the place of each law where it was last evaluated
     rate: floats("laws", 6)  # its twist
     time: floats("laws")
@@ -136,12 +136,13 @@ class Work(NamedTuple):
     chart: floats(SCRATCH)  # the same
     x: floats("most")  # what a generated energy is evaluated at; most: the most coordinates of one
     jet: floats(1, "1 + most + most**2")  # its value, gradient and Hessian
-    laws: Laws
+    laws: Laws  # None where there are none: Numba then compiles without them
 
 
 def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
     """most: largest number of coordinates a potential depends on; laws: number of laws on bodies."""
-    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws})
+    without = {} if laws else {"laws": None}
+    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws}, **without)
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
     return work

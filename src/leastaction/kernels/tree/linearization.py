@@ -50,7 +50,7 @@ def column_curvature(m, w, G, S, E, scratch):
 def user_forces(m, w, t, q, v, out):
     """out = joint forces of the user's functions at time t, coordinates q, velocities v."""
     place(m, w, q, w.r)
-    forces_in_motion(m, w, t, v)
+    forces_in_motion(w.laws, m, w, t, v)
     for j in range(out.shape[0]):
         out[j] = w.load[j]
 

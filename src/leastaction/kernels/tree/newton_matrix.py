@@ -100,8 +100,7 @@ def assemble(m, w, h, retraction, exact):
         store9(w.art, i, AL, matscale(1.0 / h, al))
         store9(w.art, i, LA, matscale(1.0 / h, la))
         store9(w.art, i, LL, matscale(1.0 / h, ll))
-    if m.law_on.shape[0] > 0:
-        add_law_damping(m, w, retraction)
+    add_law_damping(w.laws, m, w, retraction)
 
 
 @inlined

@@ -47,7 +47,7 @@ def full_residual(sweeps, m, w, mid, h, t, retraction):
         for j in range(w.r.shape[0]):
             w.r[j] += 0.5 * m.damping[j] * w.d[j]
     if calls_user_functions(m):
-        step_forces(m, w, t, w.d, h)
+        step_forces(w.laws, m, w, t, w.d, h)
         for j in range(w.r.shape[0]):
             w.r[j] -= 0.5 * h * w.load[j]
     return largest(w.r)
@@ -137,6 +137,6 @@ def push_at_end(m, w, h, t):
     """Right half impulses of what depends on the velocity: dampers and user forces.  Writes step (as scratch), target."""
     for i in range(1, m.link.shape[0]):
         dispatch.end_increment(m.link[i, KIND], w.d, m.link[i, VI], m.link[i, NV], w.step)
-    step_forces(m, w, t, w.step, h)
+    step_forces(w.laws, m, w, t, w.step, h)
     for j in range(w.d.shape[0]):
         w.target[j] += 0.5 * (h * w.load[j] - m.damping[j] * w.step[j])
