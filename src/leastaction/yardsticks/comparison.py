@@ -111,7 +111,7 @@ def step(s, tau, row):
 
 @inlined
 def write(s, record):
-    write_step(s.w, None, s.memory, record)
+    write_step(s.w.q, s.w.target, None, s.memory, record)
 
 
 METHOD = Method(begin, step, write)

@@ -53,7 +53,7 @@ def choose_soonest(memory, size, has_first_order, patient):
 
 
 @inlined
-def learn_rate(memory, used, rate):
+def learn_rate(memory, used, rate, correction):
     """Remember by how much a correction shrank the residual."""
     memory[RATE] = rate
     if used == FIRST_ORDER:

@@ -22,7 +22,7 @@ class Equations(NamedTuple):
     choose: Any  # (s, size) -> OLD, FIRST_ORDER or EXACT, after making that factorisation
     solve: Any  # (s) -> size of the correction: solves the linear system, keeps the unknowns and the correction
     move: Any  # (s, fraction): the unknowns kept, less this fraction of the correction
-    learn: Any  # (s, used, rate, size of the correction): by how much a correction shrank the residual
+    learn: Any  # (memory, used, rate, size of the correction): by how much a correction shrank the residual
     shrinks: Any  # (s, new, old, fraction, correction, manner) -> is a correction by the exact matrix good enough?
     restart: Any  # (s): the unknowns of the last step as the guess
     manners: tuple[int, ...]  # of the attempts, one after the other
@@ -36,7 +36,7 @@ def residual_shrinks(s, new, old, fraction, correction, manner):
 
 
 @inlined
-def newton(equations, s, most, manner):
+def newton(equations, s, memory, most, manner):
     """One attempt; returns (evaluations, size of the residual).  At least one correction is made unless the guess is perfect.
 
     A correction by a factorisation that is not exact has to shrink the residual by a quarter, or it is taken back.
@@ -54,7 +54,7 @@ def newton(equations, s, most, manner):
             accepted = new < 0.75 * size
         if accepted:
             if not taken_back:
-                equations.learn(s, used, new / size if fraction == 1.0 else ALWAYS_NEW, correction)
+                equations.learn(memory, used, new / size if fraction == 1.0 else ALWAYS_NEW, correction)
             size = new
             if not (size < UNBOUNDED) or (size <= 1.0 and (evaluations > 1 or size <= 1e-3)):
                 break
@@ -67,7 +67,7 @@ def newton(equations, s, most, manner):
                 size = new
                 break
         else:
-            equations.learn(s, used, ALWAYS_NEW, correction)
+            equations.learn(memory, used, ALWAYS_NEW, correction)
             fraction, taken_back = 0.0, True
         if evaluations >= most:
             break
@@ -80,7 +80,7 @@ def solve_equations(equations, s, memory, tol, most):
     """Solve from the guess at hand; if that fails from the unknowns of the last step, more carefully.  (evaluations, size)."""
     count, size = 0, 0.0
     for manner in equations.manners:
-        more, size = newton(equations, s, min(most, BOLD_EVALUATIONS) if manner == BOLD else most, manner)
+        more, size = newton(equations, s, memory, min(most, BOLD_EVALUATIONS) if manner == BOLD else most, manner)
         count += more
         if size <= 1.0:
             break

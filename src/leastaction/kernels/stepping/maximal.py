@@ -123,11 +123,6 @@ def move(a, fraction):
 
 
 @inlined
-def learn(a, used, rate, correction):
-    learn_curvature(a.memory, used, rate, correction)
-
-
-@inlined
 def shrinks(a, new, old, fraction, correction, manner):
     """NATURAL: the next correction by the same matrix would be smaller (Deuflhard's monotonicity test).
 
@@ -146,7 +141,7 @@ def restart(a):
         flow.d[j] = flow.d_last[j]
 
 
-EQUATIONS = Equations(evaluate_step, choose, solve_linear, move, learn, shrinks, restart, (BOLD, CAREFUL, NATURAL))
+EQUATIONS = Equations(evaluate_step, choose, solve_linear, move, learn_curvature, shrinks, restart, (BOLD, CAREFUL, NATURAL))
 
 
 @inlined

@@ -218,20 +218,15 @@ def solve_linear(w, newton, con):
 
 @inlined
 def move(s, fraction):
-    move_unknowns(s.a.w, s.a.con, fraction)
-
-
-@inlined
-def learn(s, used, rate, correction):
-    learn_rate(s.a.memory, used, rate)
+    move_unknowns(s.a.w.d, s.a.w.d_old, s.a.w.step, s.a.con, fraction)
 
 
 @inlined
 def restart(s):
-    back_to_last(s.a.w, s.a.con)
+    back_to_last(s.a.w.d, s.a.w.d_last, s.a.con)
 
 
-EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (CAREFUL, CAREFUL))
+EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrinks, restart, (CAREFUL, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step
@@ -255,7 +250,7 @@ def begin_at(m, w, end, con, memory):
 def step(s, tau, row):
     a = s.a
     start_step(a.w, a.options.h, tau, row)
-    guess(a.w, a.con, a.memory)
+    guess(a.w.d, a.w.history, a.con, a.memory)
     count, size = solve_equations(EQUATIONS, s, a.memory, a.options.tol, a.options.most)
     return count, finish_step(a, a.end, a.con, tau, row, size)
 
@@ -266,7 +261,7 @@ def finish_step(a, end, con, tau, row, size):
     m, lag, w, memory, h = a.m, a.lag, a.w, a.memory, a.options.h
     if not (size <= 1.0):
         give_up(w, memory)
-        back_to_last(w, con)
+        back_to_last(w.d, w.d_last, con)
         return STALLED if size < UNBOUNDED else NOT_FINITE
     for j in range(w.d.shape[0]):
         # what is left of the residual enters the next step, so that errors of the solver do not add up
@@ -280,7 +275,7 @@ def finish_step(a, end, con, tau, row, size):
 
 @inlined
 def write(s, record):
-    write_step(s.a.w, s.a.con, s.a.memory, record)
+    write_step(s.a.w.q, s.a.w.target, s.a.con, s.a.memory, record)
 
 
 METHOD = Method(begin, step, write)

@@ -234,8 +234,8 @@ def move(s, fraction):
 
 
 @inlined
-def learn(s, used, rate, correction):
-    s.memory[RATE] = rate if used == FIRST_ORDER else ALWAYS_NEW  # once Newton's method has taken over it stays
+def learn(memory, used, rate, correction):
+    memory[RATE] = rate if used == FIRST_ORDER else ALWAYS_NEW  # once Newton's method has taken over it stays
 
 
 @inlined

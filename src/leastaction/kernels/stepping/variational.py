@@ -126,38 +126,33 @@ def solve_linear(sweeps, m, w, mid, con, h):
 
 @inlined
 def move(s, fraction):
-    move_unknowns(s.w, s.con, fraction)
+    move_unknowns(s.w.d, s.w.d_old, s.w.step, s.con, fraction)
 
 
 @inlined
-def move_unknowns(w, con, fraction):
-    for j in range(w.d.shape[0]):
-        w.d[j] = w.d_old[j] - fraction * w.step[j]
+def move_unknowns(d, d_old, step, con, fraction):
+    for j in range(d.shape[0]):
+        d[j] = d_old[j] - fraction * step[j]
     if con is not None:
         move_impulses(con, fraction)
 
 
 @inlined
-def learn(s, used, rate, correction):
-    learn_rate(s.memory, used, rate)
-
-
-@inlined
 def restart(s):
-    back_to_last(s.w, s.con)
+    back_to_last(s.w.d, s.w.d_last, s.con)
 
 
 @inlined
-def back_to_last(w, con):
+def back_to_last(d, d_last, con):
     """The last increment and multipliers as the guess."""
-    for j in range(w.d.shape[0]):
-        w.d[j] = w.d_last[j]
+    for j in range(d.shape[0]):
+        d[j] = d_last[j]
     if con is not None:
         for a in range(con.lam.shape[0]):
             con.lam[a] = con.lam_last[a]
 
 
-EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (BOLD, CAREFUL))
+EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrinks, restart, (BOLD, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step
@@ -176,14 +171,9 @@ def begin_at(sweeps, m, w, mid, con, memory, options):
 
 
 @inlined
-def guess(w, con, memory):
+def guess(d, history, con, memory):
     known = int(memory[HISTORY])
-    continue_polynomial(w.d, w.history, known, 0, w.d.shape[0], True, False)
-    guess_impulses(con, known)
-
-
-@inlined
-def guess_impulses(con, known):
+    continue_polynomial(d, history, known, 0, d.shape[0], True, False)
     if con is not None:
         for a in range(con.lam.shape[0]):
             con.lam_last[a] = con.lam[a]
@@ -193,7 +183,7 @@ def guess_impulses(con, known):
 @inlined
 def step(s, tau, row):
     start_step(s.w, s.options.h, tau, row)
-    guess(s.w, s.con, s.memory)
+    guess(s.w.d, s.w.history, s.con, s.memory)
     count, size = solve_equations(EQUATIONS, s, s.memory, s.options.tol, s.options.most)
     return count, finish_step(s.sweeps, s.m, s.w, s.mid, s.con, s.memory, s.options, tau, row, size)
 
@@ -203,7 +193,7 @@ def finish_step(sweeps, m, w, mid, con, memory, options, tau, row, size):
     """Go to the end of the step if it is solved, back to its start if not; returns the status."""
     if not (size <= 1.0):
         give_up(w, memory)
-        back_to_last(w, con)
+        back_to_last(w.d, w.d_last, con)
         return STALLED if size < UNBOUNDED else NOT_FINITE
     h = options.h
     tick(memory, h)
@@ -220,13 +210,13 @@ def finish_step(sweeps, m, w, mid, con, memory, options, tau, row, size):
 
 @inlined
 def write(s, record):
-    write_step(s.w, s.con, s.memory, record)
+    write_step(s.w.q, s.w.target, s.con, s.memory, record)
 
 
 @inlined
-def write_step(w, con, memory, record):
+def write_step(q, target, con, memory, record):
     """The present node; target momenta are without the joint forces of the next step."""
-    k = write_node(record, memory[TIME], w.q, w.target, 0.0)
+    k = write_node(record, memory[TIME], q, target, 0.0)
     if con is not None:
         record.error[k] = largest(con.value)
         for a in range(con.lam.shape[0]):
