@@ -263,8 +263,9 @@ limbs.  Simulations last 10 s, those of chains with 20 links and more 5 s.  Tole
 - **the guess**, extrapolated: at 1 ms ig2 costs {ig2_cost} and ig3 {ig3_cost} times as much per step; at 10 ms the gain is smaller.
   Where motion is wild within a step the degree of the extrapolation falls to zero by itself, which is ig2: no larger step
   is lost.  (With ig3 Newton factorises at every iterate, as in the paper.)
-- **the solver**, Newton in O(n): RIQN from the same guess costs {riqn_cost} times as much per step at 1 ms and {riqn_cost_10} at 10 ms, dense Newton
-  {dense_cost} at 1 ms, and growing with the mechanism.  Newton solves steps that RIQN does not; Broyden's method gets nearly as far.
+- **the solver**, Newton in O(n): RIQN from the same guess costs {riqn_cost} times as much per step at 1 ms and {riqn_cost_10} at 10 ms,
+  dense Newton {dense_cost} at 1 ms, and growing with the mechanism.  Newton solves steps that RIQN does not; Broyden's method gets
+  nearly as far.
 
 ## Energy error
 
