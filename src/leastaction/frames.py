@@ -102,7 +102,7 @@ class FrameTree(_Hangable):
     ) -> FrameNode:
         """Hang a frame on the frame (or body) named `parent`; `primitive` is one of tx ty tz rx ry rz."""
         if primitive not in PRIMITIVES:
-            raise MechanismError(f"frame {name!r}: {primitive!r} is no transformation; it is one of {', '.join(PRIMITIVES)}")
+            raise MechanismError(f"frame {name!r}: {primitive!r} is not a transformation; it is one of {', '.join(PRIMITIVES)}")
         if isinstance(parameter, str):
             joint = Prismatic(axis_of(primitive)) if primitive[0] == "t" else Revolute(axis_of(primitive))
             own = name or self._free_name(parameter)

@@ -8,8 +8,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 WALK = """
 import itertools
 import numpy as np
@@ -119,6 +117,5 @@ def test_every_integrator_stays_inside_its_arrays():
     assert made > 200 and made > refused
 
 
-@pytest.mark.skipif(bool(os.environ.get("LEASTACTION_PUBLIC_NUMBA")), reason="tested with the private parts of Numba")
 def test_the_default_path_with_compiled_bounds_checks():
     assert walk(DEFAULT, NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0") == (1, 0)

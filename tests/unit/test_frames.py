@@ -44,7 +44,7 @@ def test_massless_frames_between_masses_and_names_that_are_taken():
         tree.tx("a", name="other")
     with pytest.raises(la.MechanismError, match="the parameter of tx"):
         tree.tx(None)
-    with pytest.raises(la.MechanismError, match="'sx' is no transformation"):
+    with pytest.raises(la.MechanismError, match="'sx' is not a transformation"):
         tree.add("world", "sx", 1.0)
 
 
