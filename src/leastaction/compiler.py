@@ -17,6 +17,7 @@ from .kernels.tree import layout as L
 from .mechanism import WORLD, Body, Frame, Mechanism
 from .model import Model, Part
 from .pose import Pose
+from .shapes import PlacedShape
 
 if TYPE_CHECKING:
     pass
@@ -71,10 +72,17 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
         fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
-        notes=mechanism.notes,
+        shapes=_shapes(mechanism, place), notes=mechanism.notes,
     )  # fmt: skip
     _check_mass(model)
     return model
+
+
+def _shapes(mechanism: Mechanism, place: dict[str, tuple[int, Pose]]) -> tuple[PlacedShape, ...]:
+    for placed in mechanism.shapes:
+        if placed.body not in place:
+            raise MechanismError(f"a shape was given to {placed.body!r}, which does not exist; bodies and frames are {listed(place)}")
+    return tuple(mechanism.shapes)
 
 
 def _kind(body: Body) -> int:

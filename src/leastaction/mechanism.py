@@ -17,6 +17,7 @@ from .errors import MechanismError
 from .forces.base import Force
 from .joints import Joint
 from .pose import Pose
+from .shapes import VISUAL, PlacedShape, Shape, place
 
 if TYPE_CHECKING:
     from .model import Model
@@ -64,6 +65,7 @@ class Mechanism:
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
         self.constraints: list[Constraint] = []
+        self.shapes: list[PlacedShape] = []
         self._notes: list[str] = []
         self._moved_by: dict[str, str] = {}  # joint name -> body name
 
@@ -158,6 +160,18 @@ class Mechanism:
             raise MechanismError(f"add_constraint got {constraint!r}; give for example Coincident('tip', 'anchor')")
         self.constraints.append(constraint)
         return constraint
+
+    def add_shape(
+        self, body: str, shape: Shape, placement: Pose | None = None, *, color: Sequence[float] | None = None, role: str = VISUAL
+    ) -> PlacedShape:
+        """Give a body (a frame, the world) a look: Box, Sphere, Cylinder, Capsule or Mesh.  It has no mass.
+
+        color   red, green, blue and optionally opacity, each 0 to 1
+        role    "visual": drawn; "collision": what could touch, kept but not simulated
+        """
+        placed = place(checked_name(body, "shape: body"), shape, placement, color, role)
+        self.shapes.append(placed)
+        return placed
 
     @property
     def joint_names(self) -> list[str]:

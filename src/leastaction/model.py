@@ -17,6 +17,7 @@ from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .mechanism import Body, in_words
 from .pose import Pose
+from .shapes import PlacedShape
 
 if TYPE_CHECKING:
     from .specialise import Specialised
@@ -51,6 +52,7 @@ class Model:
     keep_alive: tuple[Any, ...] = field(default=())  #: compiled user forces
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
     parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
+    shapes: tuple[PlacedShape, ...] = ()  #: looks of bodies and frames, see `Mechanism.add_shape`
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
 
