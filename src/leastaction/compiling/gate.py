@@ -23,6 +23,7 @@ import numpy as np
 from numba import config, typeof
 
 from . import canaries
+from .numba_private import quick_comparison_of_flags
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 
@@ -101,7 +102,7 @@ class Entry:
         """The machine code for arguments of these kinds."""
         found = self._compiled.get(kinds)
         if found is None:
-            with _without_garbage_collection():
+            with _without_garbage_collection(), quick_comparison_of_flags():
                 found = self.dispatcher if config.DISABLE_JIT else self.dispatcher.compile(tuple(typeof(a) for a in arguments))
             if canaries.ON:
                 found = canaries.guarded(found, str(self), self.parameters)

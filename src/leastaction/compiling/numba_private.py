@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..progress import announce_compilation
@@ -26,10 +28,12 @@ AVAILABLE = os.environ.get("LEASTACTION_PUBLIC_NUMBA", "0") in ("", "0")
 
 if AVAILABLE:
     try:
+        from llvmlite.binding import Linkage
         from numba.core import cgutils
         from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import Compiler
         from numba.core.event import Listener, register
+        from numba.core.targetconfig import TargetConfig
     except ImportError as error:
         AVAILABLE = False
         warnings.warn(
@@ -45,14 +49,57 @@ announced: set[Any] = set()
 if AVAILABLE:
 
     class _PartOfAnEntry(JITCodeLibrary):
-        """Intermediate code that is only ever linked into an entry point."""
+        """Intermediate code that is only ever linked into an entry point, once: Numba would link into every function all that it calls,
+        and optimise each fully before it optimises the entry as a whole."""
 
-        def _optimize_final_module(self):
-            pass
+        def _optimize_functions(self, ll_module):
+            ll_module.data_layout = self._codegen._data_layout
+            for function in ll_module.functions:
+                if not function.is_declaration:
+                    passes, builder = self._codegen._function_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
+                    passes.run(function, builder)
 
-        def _finalize_final_module(self):
+        def finalize(self):
+            self._raise_if_finalized()
+            for library in self._linking_libraries:
+                self._reload_init.update(library._reload_init)
             self._finalize_dynamic_globals()
             self._finalized = True
+
+        def _get_module_for_linking(self):
+            """This part and all that it calls."""
+            if self._shared_module is None:
+                whole, defined = self._own_module().clone(), set()
+                for library in self._below():
+                    part = library._own_module() if isinstance(library, _PartOfAnEntry) else library._get_module_for_linking()
+                    defined.update(f.name for f in part.functions if not f.is_declaration)
+                    whole.link_in(part, preserve=True)
+                missing = [f.name for f in whole.functions if f.is_declaration and f.name in defined]
+                if missing:
+                    raise AssertionError(f"{missing} would be called at no address")
+                self._shared_module = whole
+            return self._shared_module
+
+        def _own_module(self):
+            """Its functions alone, in a form that may be linked several times."""
+            for function in self._final_module.functions:
+                if not function.is_declaration and function.linkage == Linkage.external:
+                    function.linkage = "linkonce_odr"
+            return self._final_module
+
+        def _below(self):
+            """All libraries that it calls, each after all that call it: LLVM links only what is called by what it has already linked."""
+            after: dict = {}  # callees first
+
+            def visit(library):
+                if isinstance(library, _PartOfAnEntry):
+                    for callee in library._linking_libraries:
+                        if callee not in after:
+                            visit(callee)
+                after[library] = None
+
+            visit(self)
+            return list(after)[-2::-1]
 
         def get_pointer_to_function(self, name):
             self._ensure_finalized()
@@ -82,6 +129,28 @@ if AVAILABLE:
     class _ApartCompiler(_InnerCompiler):
         library = _ApartLibrary
 
+    @contextmanager
+    def quick_comparison_of_flags() -> Iterator[None]:
+        """Numba compares the flags of functions tens of thousands of times, each time by making two dictionaries of all options."""
+        hash_before, equality_before = TargetConfig.__hash__, TargetConfig.__eq__
+
+        def equal(flags, other):
+            return flags is other or (isinstance(other, TargetConfig) and flags._values == other._values) or equality_before(flags, other)
+
+        constants: dict[type, int] = {}  # Numba's hash is one of the names of the options, so the same for all flags of a class
+
+        def constant_hash(flags):
+            known = constants.get(type(flags))
+            if known is None:
+                known = constants[type(flags)] = hash_before(flags)
+            return known
+
+        TargetConfig.__hash__, TargetConfig.__eq__ = constant_hash, equal
+        try:
+            yield
+        finally:
+            TargetConfig.__hash__, TargetConfig.__eq__ = hash_before, equality_before
+
     class _Announcer(Listener):
         """Says once per process that an entry point is being compiled from source; a load from the cache says nothing."""
 
@@ -103,4 +172,5 @@ if AVAILABLE:
     APART = {**KERNEL, "pipeline_class": _ApartCompiler}
 else:
     cgutils = None
+    quick_comparison_of_flags = nullcontext
     ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS
