@@ -1,7 +1,7 @@
 """How good is the certified step?  Random trees and chains: does Newton converge at it, and how much longer a step would it solve?
 
 Pure Newton from the last velocity on the equation of la.Trapezoid, 200 random trees of joints with plain coordinates at random states;
-then chains of 1 to 5 links.
+five times as many mechanisms of extreme masses, lengths and speeds, with la.Trapezoid itself; then chains of 1 to 5 links.
 
 Run it with   python papers/kobilarov2014_certificate.py [number of trees]
 """
@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 import leastaction as la
-from leastaction.solvability import StepEquation, certified_step, empirical_limit
+from leastaction.solvability import StepEquation, certified, certified_step, empirical_limit
 
 JOINTS = (la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la.Planar)
 
@@ -28,6 +28,44 @@ def random_equation(seed: int) -> StepEquation:
         mech.add_force(la.Spring("body1", float(rng.uniform(0.0, 20.0))))
     model = mech.compile()
     return StepEquation(model, model.state(rng.normal(size=model.nq), rng.uniform(0.0, 3.0) * rng.normal(size=model.nv)))
+
+
+def hostile_state(seed: int) -> la.State:
+    """Masses from 1e-6 to 1e6 kg, lengths from a millimetre to a kilometre, slow and very fast."""
+    rng = np.random.default_rng(seed)
+
+    def spread(low: float, high: float) -> float:
+        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+    mech = la.Mechanism(gravity=rng.normal(size=3) * (seed % 3 != 0) * 9.81, name=f"hostile {seed}")
+    names = ["world"]
+    for k in range(1, int(rng.integers(2, 5))):
+        size, mass = spread(1e-3, 1e3), spread(1e-6, 1e6)
+        inertia = mass * size**2 * (1.0 + rng.uniform(0.0, 0.5, 3)) / 12.0
+        joint = la.examples.random_joint(JOINTS[rng.integers(len(JOINTS))], rng)
+        placement = la.Pose(xyz=spread(1e-3, 1e3) * rng.normal(size=3), rpy=rng.normal(size=3))
+        parent = names[rng.integers(len(names))]
+        mech.add_body(f"body{k}", parent, joint, placement, mass=mass, com=size * rng.normal(size=3), inertia=inertia)
+        names.append(f"body{k}")
+    model = mech.compile()
+    return model.state(rng.normal(size=model.nq), spread(1e-3, 1e4) * rng.normal(size=model.nv))
+
+
+def unsolved(count: int) -> tuple[list[str], int]:
+    """What la.Trapezoid itself makes of the certified steps of hostile mechanisms: (messages of those not solved, refused)."""
+    bad, refused = [], 0
+    for seed in range(count):
+        state = hostile_state(seed)
+        try:
+            h = certified(state.model, state)
+        except la.StateError:
+            refused += 1
+            continue
+        try:
+            la.simulate(state.model, state, dt=min(h, 1e3), steps=1, integrator=la.Trapezoid())
+        except la.ConvergenceError as error:
+            bad.append(f"hostile {seed}: {error}")
+    return bad, refused
 
 
 def failures(count: int) -> list[int]:
@@ -57,6 +95,9 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     bad = failures(count)
     print(f"{count} random trees: Newton failed at the certified step of {len(bad)} {bad}")
+    messages, refused = unsolved(5 * count)
+    print(f"{5 * count} hostile mechanisms: {refused} without a certificate; Trapezoid did not solve {len(messages)} certified steps")
+    print("\n".join(messages))
     for links in range(1, 6):
         ratios = chain_ratios(links, 20)
         limited = ratios[~np.isnan(ratios)]

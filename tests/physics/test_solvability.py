@@ -79,6 +79,57 @@ def test_newton_solves_every_certified_step():
     assert certificates.failures(12) == []
 
 
+def test_trapezoid_solves_every_certified_step_of_hostile_mechanisms():
+    """40 of the 1000 of papers/kobilarov2014_certificate.py."""
+    assert certificates.unsolved(40)[0] == []
+
+
+@pytest.mark.parametrize("far", (1.0, 1e2, 1e3))
+def test_a_certified_step_is_solved_far_from_the_axis(far):
+    """A slide on a turntable: momenta of very different units, which backtracking cannot compare."""
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        mech = la.Mechanism()
+        mech.add_body("table", joint=la.Revolute((0, 0, 1)), mass=rng.uniform(0.1, 10), inertia=rng.uniform(0.5, 1, 3))
+        mech.add_body("slide", "table", la.Prismatic((1, 0, 0)), la.Pose(xyz=(far, 0, 0)), mass=rng.uniform(0.1, 10), inertia=(1, 1, 1))
+        model = mech.compile()
+        run = la.simulate(model, model.state(rng.normal(size=2), 3 * rng.normal(size=2)), dt="certified", steps=1)
+        assert run.converged
+
+
+def test_a_certificate_is_given_or_refused_with_the_reason():
+    model = la.examples.chain(2).compile()
+    fast = model.state([0.3, 1.0], [3e9, -3e9])
+    assert not sv.certify(sv.StepEquation(model, fast), 1e-9).solvable
+    with pytest.raises(la.StateError, match="no step from this state can be certified.*'link"):
+        sv.certified(model, fast)
+    report = sv.report(model, fast, dt=1e-3)
+    assert report.certificate is None and "no step from this state" in str(report) and np.isnan(report.certified)
+    with pytest.raises(la.StateError, match="no step from this state can be certified"):
+        la.simulate(model, fast, dt="certified", steps=1)
+
+
+def test_no_certificate_for_loops_that_the_integrator_refuses():
+    model = la.examples.four_bar().compile()
+    state = model.state(model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}))
+    with pytest.raises(la.StateError, match="does not keep the constraints"):
+        sv.certified(model, state)
+    with pytest.raises(la.StateError, match="does not keep the constraints"):
+        la.simulate(model, state, dt="certified", steps=1)
+    assert "tried" in sv.bound_in_words(model, state)
+
+
+def test_the_jacobian_is_regular_up_to_the_regular_step():
+    """(32), with constants that hold as far as q + h v gets: the determinant keeps the sign it has at h = 0."""
+    for seed in range(6):
+        equation = certificates.random_equation(seed)
+        h = min(sv.certified_regular_step(equation), 1e3)
+        assert h > 0.0
+        assert all(np.linalg.det(equation.jacobian(equation.v0, f * h)) > 0.0 for f in np.linspace(0.0, 1.0, 20))
+        used = [r for r in np.geomspace(1e-4, 3.0, 12) if r >= h * np.linalg.norm(equation.v0) * (1 - 1e-12)]
+        assert used and h <= max(sv.regular_step(sv.certified_constants(equation, r), np.linalg.norm(equation.v0)) for r in used)
+
+
 def test_certified_step_is_not_far_from_the_empirical_limit():
     ratios = np.concatenate([certificates.chain_ratios(links, 4) for links in (2, 3)])
     assert np.median(ratios) < 30.0 and ratios.min() >= 1.0
@@ -187,9 +238,11 @@ def test_guard_changes_nothing_where_steps_are_solved():
 
 def test_guard_that_must_give_up_names_the_bound():
     model = la.examples.chain(2).compile()
-    with pytest.raises(la.ConvergenceError, match="bound certified for Trapezoid in this state is") as caught:
+    with pytest.raises(la.ConvergenceError, match="solved steps up to .* when they were tried") as caught:
         la.simulate(model, dt=0.01, steps=5, tau=[1e30, 0.0], q=[1.0, 0.5], guard=True)
     assert np.isfinite(caught.value.trajectory.q).all()
+    state = model.state([1.0, 0.5])
+    assert f"bound certified for Trapezoid in this state is {sv.certified(model, state):.3g} s" in sv.bound_in_words(model, state)
 
 
 def test_what_cannot_be_certified_says_why():

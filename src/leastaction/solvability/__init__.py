@@ -7,7 +7,16 @@ Behind them: StepEquation and certify (kantorovich.py), the constants of the pap
 and their bounds from masses and lengths (tensors.py).
 """
 
-from .constants import Bounds, Constants, certified_constants, paper_step, regular_step, residual_bound, sampled_constants
+from .constants import (
+    Bounds,
+    Constants,
+    certified_constants,
+    certified_regular_step,
+    paper_step,
+    regular_step,
+    residual_bound,
+    sampled_constants,
+)
 from .equation import StepEquation
 from .kantorovich import Certificate, certified_step, certify, empirical_limit
 from .report import Report, bound_in_words, certified, certified_dt, report, stable_step, tried_limit
@@ -15,6 +24,6 @@ from .tensors import MassTensors
 
 __all__ = [
     "Bounds", "Certificate", "Constants", "MassTensors", "Report", "StepEquation", "bound_in_words", "certified", "certified_constants",
-    "certified_dt", "certified_step", "certify", "empirical_limit", "paper_step", "regular_step", "report", "residual_bound",
-    "sampled_constants", "stable_step", "tried_limit",
+    "certified_dt", "certified_regular_step", "certified_step", "certify", "empirical_limit", "paper_step", "regular_step", "report",
+    "residual_bound", "sampled_constants", "stable_step", "tried_limit",
 ]  # fmt: skip

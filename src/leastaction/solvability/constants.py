@@ -14,6 +14,8 @@ from .equation import StepEquation
 
 Array = NDArray[np.float64]
 
+_RADII = np.geomspace(1e-4, 3.0, 12)  # of the neighbourhood U, in coordinates
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -82,6 +84,15 @@ def regular_step(c: Constants, speed: float) -> float:
     return 4.0 * c.m1 / (np.sqrt(b * b + 8.0 * a * c.m1) + b)  # the root, written without cancellation
 
 
+def certified_regular_step(equation: StepEquation, radii: Array | None = None) -> float:
+    """The longest step by (32) over all radii of U; q + h v has to stay inside, where the constants hold."""
+    speed, found = float(np.linalg.norm(equation.v0)), [0.0]
+    for radius in _RADII if radii is None else radii:
+        inside = radius / speed if speed > 0.0 else np.inf
+        found.append(min(regular_step(certified_constants(equation, radius), speed), inside))
+    return max(found)
+
+
 @dataclass(frozen=True)
 class Bounds:
     """(34)-(39) at a velocity: |e| <= h L0, |De - M| <= h L1, Lipschitz constant of De h (L2 + L3 |v|), L3 = (h l2 + l5)/2."""
@@ -148,7 +159,7 @@ def residual_bound(equation: StepEquation, c: Constants) -> float:
 def paper_step(equation: StepEquation, kind: str = "certified", radii: Array | None = None) -> tuple[float, Constants]:
     """The longest step by (41) over all radii of U, and the constants it comes from."""
     found = []
-    for radius in np.geomspace(1e-4, 3.0, 12 if kind == "certified" else 5) if radii is None else radii:
+    for radius in (_RADII if kind == "certified" else np.geomspace(1e-4, 3.0, 5)) if radii is None else radii:
         c = certified_constants(equation, radius) if kind == "certified" else sampled_constants(equation, radius, 40)
         found.append((Bounds(c, float(np.linalg.norm(equation.v0)), residual_bound(equation, c)).step(), c))
     return max(found, key=lambda pair: pair[0])

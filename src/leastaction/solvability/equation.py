@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import listed
 from ..errors import StateError
 from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model
@@ -22,6 +23,12 @@ class StepEquation:
     """e(v) of the step that starts at `state`; Newton's method starts from `guess`, by default the velocity of the state."""
 
     def __init__(self, model: Model, state: State, tau: Coordinates = None, guess: Coordinates = None):
+        if model.closures:
+            names = listed([c.name for c in model.closures])
+            raise StateError(
+                f"Trapezoid does not keep the constraints {names} of {model.name!r}: no step of it can be certified; "
+                "leastaction.solvability.report(...) tries steps of Variational instead"
+            )
         if len(model.tree.custom) or len(model.tree.law_on):
             raise StateError(
                 "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "

@@ -15,7 +15,7 @@ from ..kernels.maximal.evaluate import advance
 from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model
 from ..state import State
-from .constants import Constants, paper_step, regular_step
+from .constants import Constants, certified_regular_step, paper_step
 from .equation import StepEquation
 from .kantorovich import Certificate, certified_step, certify
 
@@ -31,7 +31,7 @@ class Report:
     certificate: Certificate | None  #: of the longest certified step of Trapezoid; None where there is none
     at_dt: Certificate | None  #: of the step dt
     paper: dict[str, tuple[float, Constants]] = field(default_factory=dict)  #: kind -> (41) and its constants
-    regular: float = np.nan  #: (32) with certified constants
+    regular: float = np.nan  #: (32) with certified constants, as long as h |v| stays where they hold
     tried: float = np.nan  #: first step the integrator did not solve when it was tried
     integrator: Integrator = field(default_factory=Variational)
     stable: float = np.nan  #: h * omega = 2 of the fastest oscillation of the linearised system
@@ -47,8 +47,7 @@ class Report:
         """The joint that limits the certified step."""
         if self.certificate is None:
             return ""
-        j = self.certificate.limiting
-        return next(n for n in self.model.joint_names if self.model.v_slice(n).start <= j < self.model.v_slice(n).stop)
+        return _joint(self.model, self.certificate.limiting)
 
     @property
     def verdict(self) -> str:
@@ -108,16 +107,40 @@ def report(
     except StateError as error:
         result.why_not = str(error)
         return result
-    result.certificate = certified_step(equation)
     result.at_dt = certify(equation, dt)
+    try:
+        result.certificate = _certificate(equation)
+    except StateError as error:
+        result.why_not = str(error)
     result.paper = {kind: paper_step(equation, kind) for kind in ("certified", "sampled")}
-    result.regular = regular_step(result.paper["certified"][1], float(np.linalg.norm(equation.v0)))
+    result.regular = certified_regular_step(equation)
     return result
 
 
 def certified(model: Model, state: State, tau: Coordinates = None) -> float:
-    """The longest step from `state` that Newton's method of Trapezoid is certified to solve, s; infinite if nothing limits it."""
-    return certified_step(StepEquation(model, state, tau)).h
+    """The longest step from `state` that Newton's method of Trapezoid is certified to solve, s; infinite if nothing limits it.
+
+    StateError with the reason if there is no certificate.
+    """
+    return _certificate(StepEquation(model, state, tau)).h
+
+
+def _certificate(equation: StepEquation) -> Certificate:
+    """Of the longest certified step; StateError if not even the shortest one is certified."""
+    found = certified_step(equation)
+    if not found.solvable:
+        j = found.limiting
+        raise StateError(
+            f"no step from this state can be certified, not even {found.h:g} s: the first correction of Newton's method, "
+            f"{found.eta:.3g} J^(1/2), may be at most {found.largest_eta:.3g}; the joint {_joint(equation.model, j)!r} moves at "
+            f"{equation.v0[j]:.3g} per second"
+        )
+    return found
+
+
+def _joint(model: Model, j: int) -> str:
+    """The joint that degree of freedom j belongs to."""
+    return next(n for n in model.joint_names if model.v_slice(n).start <= j < model.v_slice(n).stop)
 
 
 def certified_dt(model: Model, state: State, integrator: Integrator) -> float:

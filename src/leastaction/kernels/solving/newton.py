@@ -12,6 +12,7 @@ from .sizes import UNBOUNDED
 
 # how corrections by the exact matrix are kept from leading astray, each more careful than the one before
 BOLD, CAREFUL, NATURAL = 0, 1, 2
+PURE = 3  # full corrections, whatever the residual does: what theorems on Newton's method speak of
 BOLD_EVALUATIONS = 10  # of an attempt without backtracking
 
 
@@ -32,6 +33,8 @@ class Equations(NamedTuple):
 def residual_shrinks(s, new, old, fraction, correction, manner):
     """A bold correction may let the residual grow tenfold for once: a full step often leads to the solution over a ridge that
     small ones creep along.  A careful one is halved until the residual shrinks (backtracking)."""
+    if manner == PURE:
+        return new < UNBOUNDED
     return new < (10.0 if manner == BOLD else 1.0 - 0.25 * fraction) * old
 
 

@@ -20,7 +20,7 @@ from ..solving.choice import EXACT, FIRST_ORDER, corrections
 from ..solving.dense import lu_factor, lu_solve
 from ..solving.guess import continue_polynomial
 from ..solving.memory import AGE, ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
-from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
+from ..solving.newton import CAREFUL, PURE, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.continuous import joint_twist, momentum
@@ -240,11 +240,13 @@ def learn(memory, used, rate, correction):
 
 @inlined
 def restart(s):
-    for j in range(s.trap.v.shape[0]):
-        s.trap.v[j] = s.trap.v_start[j]
+    """The velocity at the node: where the certificates of leastaction.solvability let Newton's method start."""
+    mass_factor(s.m, s.w)
+    mass_solve(s.m, s.w, s.w.target, s.trap.v)
 
 
-EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (CAREFUL, CAREFUL))
+# a certified step is solved by pure corrections; backtracking in momenta of different units may take it astray
+EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (CAREFUL, PURE, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step
