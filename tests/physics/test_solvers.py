@@ -42,6 +42,29 @@ def test_all_find_the_same_motion(driven_tree, tight_run, solver, guess):
         assert run.converged and run.iterations.min() >= 1
 
 
+def _push(t, q, v, tau):
+    tau[0] += 30.0
+
+
+@pytest.mark.parametrize(
+    "force", [None, la.Spring("slide", 400.0, rest=0.5), la.Damper("slide", 30.0), la.Wrench("slide", force=(30, 0, 0)), la.CustomForce(_push),
+              la.LinearSpring("slide", "anchor", 60.0, 0.2)],
+    ids=lambda f: type(f).__name__,
+)  # fmt: skip
+def test_ig3_knows_every_force(force):
+    """(23) of the paper: with the acceleration the first residual is smaller by an order of h than with the last increment alone."""
+    mech = la.Mechanism(gravity=(0, 0, 0))
+    mech.add_body("slide", joint=la.Prismatic((1, 0, 0)), mass=1.0, inertia=(1, 1, 1))
+    mech.add_frame("anchor", placement=la.Pose(xyz=(1, 1, 0)))
+    if force is not None:
+        mech.add_force(force)
+    model = mech.compile()
+    tau = np.zeros((40, 1)) if force is not None else 30.0 * np.cos(0.3 * np.arange(40))[:, None]
+    options = {"dt": 1e-3, "steps": 40, "tau": tau, "q": [0.0], "v": [2.0]}
+    counts = {g: la.simulate(model, integrator=Lee2016("riqn", g, tol=2e-3), **options).iterations[2:] for g in ("ig2", "ig3")}
+    assert counts["ig2"].mean() > 1.8 and counts["ig3"].max() == 1
+
+
 def test_tighter_tolerances_cost_more(driven_tree):
     counts = [drive(driven_tree, Lee2016("newton", "ig1", tol=tol)).iterations.mean() for tol in (1e-4, 1e-7, 1e-10, 1e-13)]
     assert counts == sorted(counts) and counts[0] < counts[-1]

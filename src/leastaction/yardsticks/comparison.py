@@ -14,14 +14,12 @@ from ..kernels.solving.newton import solve_equations
 from ..kernels.solving.sizes import relative_size
 from ..kernels.stepping.loop import Method, make_steps
 from ..kernels.stepping.variational import EQUATIONS, Options, Step, begin_at, finish_step, write_step
-from ..kernels.tree.articulated import forward_dynamics, mass_factor, mass_solve
+from ..kernels.tree.articulated import mass_factor, mass_solve
 from ..kernels.tree.dense_jacobian import Columns, dense_jacobian
-from ..kernels.tree.drnea import project
-from ..kernels.tree.layout import GRAVITY, F, Middle, Tree, Work
-from ..kernels.tree.loads import gravity_wrench
+from ..kernels.tree.evaluate import acceleration
+from ..kernels.tree.layout import Middle, Tree, Work
 from ..kernels.tree.newton_matrix import assemble
 from ..kernels.tree.step import SWEEPS, full_residual, momentum_scale, start_step
-from ..lie.algebra import load3, store3
 
 # solvers
 NEWTON, RIQN, BROYDEN, DENSE = range(4)
@@ -53,14 +51,14 @@ class Arrays(NamedTuple):
 
 
 @inlined
-def guess_increment(m, w, other, memory, h):
+def guess_increment(m, w, other, memory, h, tau):
     if other.guess == EXTRAPOLATE:
         continue_polynomial(w.d, w.history, int(memory[HISTORY]), 0, w.d.shape[0], True, False)
     elif other.guess == IG1:
         for j in range(w.d.shape[0]):
             w.d[j] = 0.0
     elif other.guess == IG3:
-        semi_implicit_guess(m, w, other, h)
+        semi_implicit_guess(m, w, other, h, memory[TIME], tau)
 
 
 @inlined
@@ -100,7 +98,7 @@ def begin(s):
 @inlined
 def step(s, tau, row):
     start_step(s.w, s.options.h, tau, row)
-    guess_increment(s.m, s.w, s.other, s.memory, s.options.h)
+    guess_increment(s.m, s.w, s.other, s.memory, s.options.h, tau[row])
     if s.other.solver == NEWTON:
         solved = Step(SWEEPS, s.m, s.w, s.mid, None, s.memory, s.options)
         count, size = solve_equations(EQUATIONS, solved, s.memory, s.options.tol, s.options.most)
@@ -123,18 +121,12 @@ def run(a, record, tau, steps, end):
 
 
 @kernel
-def semi_implicit_guess(m, w, other, h):
-    """IG3: the last increment plus h^2 times the acceleration of gravity and inertia; other forces are left to the solver."""
-    nv = w.d.shape[0]
-    for j in range(nv):
-        w.step[j] = w.d[j] / h
-    for i in range(1, m.link.shape[0]):
-        a, l = gravity_wrench(m.body, i, load3(w.row, i, GRAVITY))
-        store3(w.row, i, F, a)
-        store3(w.row, i, F + 3, l)
-    project(m, w, w.load)
-    forward_dynamics(m, w, w.step, w.load, other.bodies, w.z)
-    for j in range(nv):
+def semi_implicit_guess(m, w, other, h, t, tau):
+    """IG3, (23) of the paper: the last increment plus h^2 times the acceleration under all forces.  Writes the node again, d_old, z."""
+    for j in range(w.d.shape[0]):
+        w.d_old[j] = w.d[j] / h
+    acceleration(m, w, t, w.q, w.d_old, tau, other.bodies, w.z)
+    for j in range(w.d.shape[0]):
         w.d[j] += h * h * w.z[j]
 
 
