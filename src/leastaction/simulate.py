@@ -21,6 +21,7 @@ from .integrators.guard import Guarded, GuardedStepper
 from .kernels.stepping.record import EVERY, Record, add_step, copy_row, rewind
 from .model import Coordinates, Model
 from .progress import Progress
+from .reactions import Nodes, Reactions
 from .solvability import bound_in_words, certified_dt
 from .state import State
 from .trajectory import Trajectory
@@ -152,6 +153,17 @@ class Simulator:
         node = self._evaluator(*self.integrator.recording(self.dt), self._now.q, self._now.p, self._now.t)
         return State.with_velocity(self.model, self.t, self.q, node.p[0], node.v[0])
 
+    @property
+    def reactions(self) -> Reactions:
+        """Force and moment of every constraint and joint now, by name, under the joint forces of the last step: docs/reactions.md.
+
+        Those of a node, without the time axis of `run.reactions`.
+        """
+        now = self.state
+        tau = np.broadcast_to(self._tau, (1, 2, self.model.nv))
+        nodes = Nodes(self.model, np.array([now.t]), now.q[None], now.v[None], now.p[None], tau)
+        return Reactions(self.integrator, nodes, self.dt, single=True)
+
     def step(self, tau: Coordinates = None) -> None:
         """One step with the joint forces tau held constant over it."""
         self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
@@ -159,7 +171,7 @@ class Simulator:
         if result.failure:
             record = self._stepper.make_record(1, 0)
             self._stepper.write(record)
-            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, elapsed=0.0))
+            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, 0.0, self._tau.copy()))
 
     def _one_step(self) -> Advance:
         """With the forces in self._tau; leaves the node it leads to in self._now."""
@@ -205,8 +217,9 @@ class Simulator:
             if control is None:
                 failed = self._run_compiled(record, steps, forces, bar, end)
             else:
-                failed = self._run_controlled(record, steps, control, bar, end)
-        trajectory = Trajectory.from_record(record, self._stepper, self.integrator, elapsed=time.perf_counter() - began)
+                forces = np.zeros((steps, self.model.nv))
+                failed = self._run_controlled(record, steps, control, bar, end, forces)
+        trajectory = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, forces)
         if failed is not None:
             raise self._failure(failed, trajectory)
         return trajectory
@@ -229,6 +242,7 @@ class Simulator:
         while done < steps:
             size = min(chunk, steps - done)
             tau = forces if len(forces) == 1 else forces[done : done + size]
+            self._tau[0] = tau[-1]
             began = time.perf_counter()
             with _interrupt_later():
                 result = self._stepper.advance(size, tau, record, end)
@@ -244,12 +258,14 @@ class Simulator:
             bar.update(done)
         return None
 
-    def _run_controlled(self, record: Record, steps: int, control: Control, bar: Progress, end: float) -> Advance | None:
-        """One step at a time, each with the forces the control law asks for."""
+    def _run_controlled(
+        self, record: Record, steps: int, control: Control, bar: Progress, end: float, forces: NDArray[np.float64]
+    ) -> Advance | None:
+        """One step at a time, each with the forces the control law asks for, which are kept in `forces`."""
         for done in range(1, steps + 1):
             if not self.t < end:
                 break
-            self._tau[0] = self._ask(control)
+            self._tau[0] = forces[done - 1] = self._ask(control)
             with _interrupt_later():
                 result = self._one_step()
             if result.failure:

@@ -16,7 +16,7 @@ from ..kernels.stepping import composition
 from ..kernels.stepping import variational as kernels
 from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
-from ..kernels.tree.layout import QUADRATURES
+from ..kernels.tree.layout import QUADRATURES, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
@@ -96,18 +96,24 @@ class VariationalStepper(CompiledStepper):
 
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        self.work = model.make_work()
-        self.work.q[:] = state.q
-        self.work.target[:] = state.p
-        self.work.d[:] = dt * state.v
+        self.work, self.memory = model.make_work(), make_memory(state.t)
         self.middle = model.make_middle() if integrator.quadrature == "midpoint" else None
-        self.memory = make_memory(state.t)
         self.ties: tree.Ties | None = None
         if model.closures:
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
             self.ties.least[:] *= tree.rounding(integrator.tol)
             self.multipliers, self.keeps_constraints = len(self.ties.lam), True
+        self.restart(state)
         self.set_up()
+
+    def restart(self, state: State) -> None:
+        """Go on from another state, with the same rows of the constraints."""
+        restart_tree(self.work, self.memory, self.ties, state, self.dt)
+
+    @property
+    def closure_rows(self) -> int:
+        """Rows of the constraints that are kept."""
+        return self.multipliers
 
     def set_up(self) -> None:
         """The arrays and the compiled loop: made for this mechanism after model.specialise(), or the one for all."""
@@ -143,6 +149,14 @@ class VariationalStepper(CompiledStepper):
         """What to try when a step is not solved."""
         stiff = ['quadrature="midpoint" (for stiff springs and hanging chains)'] if self.integrator.quadrature == "trapezoid" else []
         return ["a smaller dt", *stiff]
+
+
+def restart_tree(work: Work, memory: NDArray[np.float64], ties: tree.Ties | None, state: State, dt: float) -> None:
+    """The memory of a simulation in joint coordinates as if it began here."""
+    work.q[:], work.target[:], work.d[:] = state.q, state.p, dt * state.v
+    memory[:] = make_memory(state.t)
+    if ties is not None:
+        ties.lam[:] = 0.0
 
 
 class ComposedStepper(VariationalStepper):
