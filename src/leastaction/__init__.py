@@ -48,6 +48,7 @@ from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
 from .pose import Pose
+from .reactions import Reaction, Reactions
 from .simulate import Simulator, simulate
 from .state import State
 from .trajectory import Trajectory
@@ -58,8 +59,9 @@ __all__ = [
     "AdaptiveStep", "Cam", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck", "CustomForce",
     "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun",
     "Integrator", "LeastActionError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError",
-    "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Revolute",
-    "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring", "State", "StateError",
+    "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction",
+    "Reactions", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Spherical", "Spring",
+    "State", "StateError",
     "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
     "constraints", "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "load", "plot", "save", "simulate",
     "solvability", "to_maximal", "to_minimal",

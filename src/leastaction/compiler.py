@@ -181,7 +181,7 @@ def _compile_constraints(mechanism: Mechanism, moving: list[Body], row: dict[str
 def _call(mechanism: Mechanism, name: str, made: list[closures.Closure], first: int) -> None:
     """Give the closures from the first one on the name of their constraint."""
     if name in (*mechanism.bodies, *mechanism.joint_names):
-        raise MechanismError(f"constraint name {name!r} is also the name of a body or joint, whose reaction would be hidden; choose another")
+        raise MechanismError(f"constraint name {name!r} is also the name of a body or joint, hiding its reaction; choose another")
     several = len(made) > first + 1
     for k in range(first, len(made)):
         made[k] = replace(made[k], name=f"{name} {k - first + 1}" if several else name)

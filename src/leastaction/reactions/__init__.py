@@ -8,7 +8,7 @@ redundant    multipliers that are not determined: the smallest ones, and which p
 report       what users see
 """
 
-from .report import Reaction, Reactions
 from .replay import Nodes
+from .report import Reaction, Reactions
 
 __all__ = ["Nodes", "Reaction", "Reactions"]

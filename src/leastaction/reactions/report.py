@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
-from ..constraints.base import ROWS, SKATE, Closure
 from ..constraints.base import ROLLING as ROLLS
+from ..constraints.base import ROWS, SKATE, Closure
 from ..coordinates import ties as tree
 from ..coordinates.network import build
 from ..errors import StateError
@@ -141,7 +141,8 @@ class Reactions(Mapping[str, Reaction]):
                                  "or name them: add_constraint(..., name=...)")  # fmt: skip
             return self._names.index(key)
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)) or not -len(self._names) <= key < len(self._names):
-            raise StateError(f"reactions[{key!r}]: there are {len(self._names)} constraints; give a number below, or one of {self._known()}")
+            count = len(self._names)
+            raise StateError(f"reactions[{key!r}]: there are {count} constraints; give a number below, or one of {listed(self)}")
         return int(key) % len(self._names)
 
     def _row(self, key: str) -> int:
@@ -151,11 +152,8 @@ class Reactions(Mapping[str, Reaction]):
         if key in self._model.frames and key != "world":
             row = self._model.frames[key][0]
             carrier = self._model.bodies[row - 1].name if row else "world"
-            raise StateError(f"{key!r} is fixed to {carrier!r} and one with it, so nothing is known of what holds it; there are {self._known()}")
-        raise StateError(f"there is no constraint, joint or body {key!r}; there are {self._known()}")
-
-    def _known(self) -> str:
-        return listed(self)
+            raise StateError(f"{key!r} is fixed to {carrier!r} and one with it: what holds it is not known; there are {listed(self)}")
+        raise StateError(f"there is no constraint, joint or body {key!r}; there are {listed(self)}")
 
     # ------------------------------------------------------------------------------------------------------- evaluated once
 
