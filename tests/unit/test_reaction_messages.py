@@ -92,5 +92,5 @@ def test_a_step_that_cannot_be_made_again_is_explained():
     model = la.examples.chain(2).compile()
     run = la.simulate(model, dt=0.01, steps=2, q=[0.5, 0.2])
     run.dt = 20.0
-    with pytest.raises(la.ConvergenceError, match="the reactions at t = 0 s need the step of 20 s"):
+    with pytest.raises(la.ConvergenceError, match="the reactions at t = .* s need the step of 20 s"):
         run.reactions["link1"]
