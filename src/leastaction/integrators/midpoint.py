@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..assembly.closing import tie
 from ..checks import number
 from ..compiling.records import allocate
@@ -12,13 +10,13 @@ from ..coordinates.frames import make_frames
 from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels.lagrangian.layout import make_lagrangian
-from ..kernels.solving.memory import TIME, make_memory
+from ..kernels.solving.memory import make_memory
 from ..kernels.stepping import midpoint as kernels
-from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.record import Record
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_evaluations, checked_tolerance
-from .variational import restart_tree
+from .variational import put_tied_node, restart_tree
 
 
 class Midpoint(Integrator):
@@ -83,8 +81,7 @@ class MidpointStepper(CompiledStepper):
         return self.multipliers
 
     def write(self, record: Record) -> None:
-        error = 0.0 if self.ties is None else float(np.abs(self.ties.value).max(initial=0.0))
-        put_node(record, float(self.memory[TIME]), self.work.q, self.work.target, error, None if self.ties is None else self.ties.lam)
+        put_tied_node(record, self.memory, self.work, self.ties)
 
     def explain(self, status: int, residual: float) -> str:
         i = self.integrator
