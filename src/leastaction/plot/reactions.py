@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PANELS = 8  # a figure with more is not readable
+_NOTHING = 1e-6  # of the largest force or moment (at a lever of 1 m) in a row
 
 
 def reactions(
@@ -37,22 +38,25 @@ def reactions(
             reaction = run.reactions[name]
             for panel, columns, parts in _halves(left, right, reaction):
                 _draw(panel, reaction.t, columns, parts, i, label, len(named) > 1)
-        unsure = "*" if reaction.indeterminate else ""
-        label_y(left, f"{_short(reaction.name)}{unsure}\n{'multipliers' if reaction.wrench is None else 'F  (N)'}")
+        unsure = "*" if any(run.reactions[name].indeterminate for run in named.values()) else ""
+        label_y(left, f"{_short(reaction.name)}{unsure}\n{'multipliers (N, N m)' if reaction.wrench is None else 'F  (N)'}")
         if reaction.wrench is None:
             right.set_axis_off()
         else:
             label_y(right, "M  (N m)")
+            largest = max(float(np.abs(axis.get_ydata()).max()) for panel in (left, right) for axis in panel.lines)
+            for panel in (left, right):
+                _hide_rounding(panel, _NOTHING * largest)
         if row == 0 or reaction.wrench is None:
             legend(left)
-    if any(first.reactions[name].indeterminate for name in chosen):
+    if any(run.reactions[name].indeterminate for run in named.values() for name in chosen):
         figure.text(0.99, 0.005, "* not determined: redundant constraints, smallest multipliers", ha="right", va="bottom", fontsize=7)
     return finish(figure, save_to)
 
 
 def _halves(left: Axes, right: Axes, reaction: Reaction) -> list[tuple[Axes, Array, tuple[str, ...]]]:
     if reaction.wrench is None:
-        return [(left, reaction.multipliers, tuple(label or "h" for label in reaction.rows))]
+        return [(left, reaction.multipliers, tuple(label or _short(reaction.name) for label in reaction.rows))]
     return [(left, reaction.force, ("x", "y", "z")), (right, reaction.moment, ("x", "y", "z"))]
 
 
@@ -66,5 +70,12 @@ def _draw(axes: Axes, t: Array, columns: Array, parts: tuple[str, ...], run: int
         line(axes, t, columns[:, j], j, part)
 
 
-def _short(name: str, most: int = 22) -> str:
+def _hide_rounding(axes: Axes, least: float) -> None:
+    """What is nothing beside the rest is drawn as nothing, not as noise that fills the panel."""
+    low, high = axes.get_ylim()
+    if high - low < 2.0 * least:
+        axes.set_ylim(-100.0 * least, 100.0 * least)
+
+
+def _short(name: str, most: int = 18) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
