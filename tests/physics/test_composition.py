@@ -119,20 +119,7 @@ def test_impulses_of_a_composed_step_are_those_of_its_stages():
     force, before = run.reactions[0].multipliers, 0.5 + 0.5 * run.integrator.gammas[0]
     for k in (5, 15):
         change = 0.5 * (force[k + 1] - force[k - 1])
-        assert np.abs(run.multipliers[k] / run.dt - (force[k] - before * change)).max() < 0.05 * np.abs(change).max()
-
-
-def test_a_constrained_step_that_fails_leaves_the_simulation_as_it_was():
-    model, q = four_bar()
-    sims = [la.Simulator(model, dt=1e-2, q=q, integrator=la.Composition(la.Variational(tol=1e-13))) for _ in range(2)]
-    for sim in sims:
-        sim.run(5)
-    with pytest.raises(la.ConvergenceError):
-        sims[0].step([1e30, 0.0, 0.0])
-    assert np.array_equal(sims[0].q, sims[1].q)
-    for sim in sims:
-        sim.run(5)
-    np.testing.assert_allclose(sims[0].q, sims[1].q, rtol=0, atol=1e-11)
+        assert np.abs(run.multipliers[k] / run.dt - (force[k] - before * change)).max() < 0.1 * np.abs(change).max()
 
 
 def test_energy_error_falls_with_the_order():
@@ -144,9 +131,10 @@ def test_energy_error_falls_with_the_order():
     assert errors[1] < 1e-2 * errors[0] and errors[2] < 0.1 * errors[1]
 
 
-def test_a_step_that_fails_leaves_the_simulation_as_it_was():
-    model = la.examples.chain(3).compile()
-    sims = [la.Simulator(model, dt=1e-2, q={"link1": 1.0}, integrator=la.Composition(la.Variational(tol=1e-13))) for _ in range(2)]
+@pytest.mark.parametrize("closed", (False, True))
+def test_a_step_that_fails_leaves_the_simulation_as_it_was(closed):
+    model, q = four_bar() if closed else (la.examples.chain(3).compile(), {"link1": 1.0})
+    sims = [la.Simulator(model, dt=1e-2, q=q, integrator=la.Composition(la.Variational(tol=1e-13))) for _ in range(2)]
     for sim in sims:
         sim.run(5)
     with pytest.raises(la.ConvergenceError):

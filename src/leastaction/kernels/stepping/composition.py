@@ -120,19 +120,15 @@ def ties_of_stage(con, kept, i):
 
 
 @inlined
-def remember_impulses(con, kept):
+def keep_impulses(con, kept, back):
+    """Remember the multipliers before the composed step, or go back to them."""
     if con is not None:
         for i in range(kept.lam.shape[0]):
             for a in range(kept.lam.shape[1]):
-                kept.lam_start[i, a] = kept.lam[i, a]
-
-
-@inlined
-def put_impulses_back(con, kept):
-    if con is not None:
-        for i in range(kept.lam.shape[0]):
-            for a in range(kept.lam.shape[1]):
-                kept.lam[i, a] = kept.lam_start[i, a]
+                if back:
+                    kept.lam[i, a] = kept.lam_start[i, a]
+                else:
+                    kept.lam_start[i, a] = kept.lam[i, a]
 
 
 @inlined
@@ -185,7 +181,7 @@ def back_to_start(sweeps, m, w, con, stages, h, time):
         for i in range(stages.d.shape[0]):
             stages.d[i, j] = stages.d_start[i, j]
     sweeps.set_node(m, w, h, 0.0, False, w.r)
-    put_impulses_back(con, stages.ties)
+    keep_impulses(con, stages.ties, True)
     hold_node(m, w, con, time)
     for i in range(stages.d.shape[0]):
         stages.memory[i, HISTORY] = 0.0
@@ -210,7 +206,7 @@ def step(s, tau, row):
     stages, h, clock = s.stages, s.options.h, s.stages.memory[0]
     count, known, began = stages.gamma.shape[0], clock[HISTORY], clock[TIME]
     remember_start(s.w, stages)
-    remember_impulses(s.con, stages.ties)
+    keep_impulses(s.con, stages.ties, False)
     evaluations = 0
     for i in range(count):
         length, following = stages.gamma[i] * h, stages.gamma[(i + 1) % count] * h
