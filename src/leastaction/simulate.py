@@ -112,7 +112,7 @@ class Simulator:
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.steps = 0
         self._evaluator = ClosedEvaluator(model)
-        self._tau = np.zeros((1, model.nv))
+        self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
         self._set_up(self.integrator.start(model, start, self.dt))
 
     @property
@@ -160,7 +160,7 @@ class Simulator:
         Those of a node, without the time axis of `run.reactions`.
         """
         now = self.state
-        tau = np.broadcast_to(self._tau, (1, 2, self.model.nv))
+        tau = np.broadcast_to(self._last_tau, (1, 2, self.model.nv))
         nodes = Nodes(self.model, np.array([now.t]), now.q[None], now.v[None], now.p[None], tau)
         return Reactions(self.integrator, nodes, self.dt, single=True)
 
@@ -171,7 +171,7 @@ class Simulator:
         if result.failure:
             record = self._stepper.make_record(1, 0)
             self._stepper.write(record)
-            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, 0.0, self._tau.copy()))
+            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, 0.0, self._last_tau[None]))
 
     def _one_step(self) -> Advance:
         """With the forces in self._tau; leaves the node it leads to in self._now."""
@@ -180,6 +180,8 @@ class Simulator:
         self.steps += result.steps
         if result.failure:
             self._look()
+        else:
+            self._last_tau = self._tau[0].copy()
         return result
 
     def reverse(self) -> None:
@@ -242,12 +244,13 @@ class Simulator:
         while done < steps:
             size = min(chunk, steps - done)
             tau = forces if len(forces) == 1 else forces[done : done + size]
-            self._tau[0] = tau[-1]
             began = time.perf_counter()
             with _interrupt_later():
                 result = self._stepper.advance(size, tau, record, end)
                 self.steps += result.steps
                 self._look()
+            if result.steps:
+                self._last_tau = tau[min(result.steps, len(tau)) - 1].copy()
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
             done += result.steps

@@ -117,7 +117,8 @@ class Trajectory:
         >>> run.reactions["link1"].force[-1].round(6) + 0.0
         array([ 0.  ,  0.  , 19.62])
         """
-        return Reactions(self.integrator, Nodes(self.model, self.t, self.q, self.v, self.p, self._tau_around()), self.dt)
+        nodes = Nodes(self.model, self.t, self.q, self.v, self.p, self._tau_around(), failed=not self.converged)
+        return Reactions(self.integrator, nodes, self.dt)
 
     def _tau_around(self) -> Array:
         """(T, 2, nv) joint forces of the step that ends in each recorded node, and of the one that starts there."""

@@ -88,6 +88,23 @@ def test_names_of_constraints_are_unique_and_leave_the_one_given_alone():
         mech.compile()
 
 
+def test_a_run_that_failed_has_reactions_up_to_there():
+    model = la.examples.chain(2).compile()
+    tau = np.zeros((6, 2))
+    tau[4:] = 1e200
+    whole = la.simulate(model, dt=0.01, steps=4, q=[0.5, 0.2]).reactions["link1"].wrench
+    with pytest.raises(la.ConvergenceError) as failed:
+        la.simulate(model, dt=0.01, steps=6, q=[0.5, 0.2], tau=tau)
+    found = failed.value.trajectory.reactions["link1"].wrench
+    assert found.shape == (5, 6) and np.abs(found[:4] - whole[:4]).max() < 1e-9
+    sim = la.Simulator(model, dt=0.01, q=[0.5, 0.2])
+    sim.step([0.3, 0.0])
+    before = sim.reactions["link1"].wrench
+    with pytest.raises(la.ConvergenceError):
+        sim.step([1e200, 0.0])
+    assert np.array_equal(sim.reactions["link1"].wrench, before)
+
+
 def test_a_step_that_cannot_be_made_again_is_explained():
     model = la.examples.chain(2).compile()
     run = la.simulate(model, dt=0.01, steps=2, q=[0.5, 0.2])
