@@ -85,8 +85,9 @@ def _leave(integrator: Integrator, nodes: Nodes, dt: float, side: int) -> Side:
     on_bodies = (count, len(model.bodies) + 1, 6)
     out = Side(dt, np.empty((count, model.nv)), np.empty((count, stepper.closure_rows)), np.zeros(on_bodies), np.zeros(on_bodies))
     for k in range(count):
+        state = nodes.state(k)
         for stepper in steppers:
-            stepper.restart(nodes.state(k))
+            stepper.restart(state)
             rewind(record)
             result = stepper.advance(1, nodes.tau[k, side][None].copy(), record)
             if not result.failure:
@@ -99,7 +100,7 @@ def _leave(integrator: Integrator, nodes: Nodes, dt: float, side: int) -> Side:
                 f"the reactions at t = {nodes.t[k]:g} s need the step of {dt:g} s from there, which was not solved: {result.failure}",
                 step=k, time=float(nodes.t[k]), residual=result.residual,
             )  # fmt: skip
-        _read(stepper, nodes.state(k), record.q[0], out, k)
+        _read(stepper, state, record.q[0], out, k)
     return out
 
 
