@@ -48,6 +48,7 @@ from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
 from .pose import Pose
+from .reactions import Reaction, Reactions
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from .simulate import Simulator, simulate
 from .state import State
@@ -60,8 +61,8 @@ __all__ = [
     "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
     "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism",
     "MechanismError", "Mesh", "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4",
-    "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical",
-    "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential",
-    "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "load",
-    "plot", "save", "simulate", "solvability", "to_maximal", "to_minimal",
+    "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate",
+    "Sphere", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal",
+    "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples", "library",
+    "linearize", "load", "plot", "save", "simulate", "solvability", "to_maximal", "to_minimal",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -178,8 +179,20 @@ def _add_inertia(arrays: NDArray[np.float64], body: Body, pose: Pose) -> None:
 def _compile_constraints(mechanism: Mechanism, moving: list[Body], row: dict[str, int], place) -> tuple[closures.Closure, ...]:
     builder = ConstraintBuilder(moving, row, place)
     for constraint in mechanism.constraints:
+        before = len(builder.closures)
         constraint.apply(builder)
+        if constraint.name is not None:
+            _call(mechanism, constraint.name, builder.closures, before)
     return tuple(builder.closures)
+
+
+def _call(mechanism: Mechanism, name: str, made: list[closures.Closure], first: int) -> None:
+    """Give the closures from the first one on the name of their constraint."""
+    if name in (*mechanism.bodies, *mechanism.joint_names):
+        raise MechanismError(f"constraint name {name!r} is also the name of a body or joint, hiding its reaction; choose another")
+    several = len(made) > first + 1
+    for k in range(first, len(made)):
+        made[k] = replace(made[k], name=f"{name} {k - first + 1}" if several else name)
 
 
 def _check_mass(model: Model) -> None:

@@ -116,8 +116,8 @@ class FrameTree(_Hangable):
             self.mechanism.add_body(own, parent, Fixed(), placement, mass=mass, inertia=inertia)
         return FrameNode(self, own)
 
-    def add_constraint(self, constraint: Constraint) -> Constraint:
-        return self.mechanism.add_constraint(constraint)
+    def add_constraint(self, constraint: Constraint, name: str | None = None) -> Constraint:
+        return self.mechanism.add_constraint(constraint, name)
 
     def add_force(self, force: Force) -> Force:
         return self.mechanism.add_force(force)

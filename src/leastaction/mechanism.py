@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -153,11 +154,19 @@ class Mechanism:
         self.forces.append(force)
         return force
 
-    def add_constraint(self, constraint: Constraint) -> Constraint:
+    def add_constraint(self, constraint: Constraint, name: str | None = None) -> Constraint:
         """Close a loop (Close, Coincident, Distance, PointOnPlane, Screw), couple joints (Gear, Cam, SymbolicConstraint), drive one
-        (Prescribed) or restrict velocities (Skate, Rolling)."""
+        (Prescribed) or restrict velocities (Skate, Rolling).
+
+        name   what it is called in messages and in `run.reactions`; by default its kind and what it connects: "Coincident('tip', 'anchor')"
+        """
         if not isinstance(constraint, Constraint) or isinstance(constraint, type):
             raise MechanismError(f"add_constraint got {constraint!r}; give for example Coincident('tip', 'anchor')")
+        if name is not None:
+            if checked_name(name, "constraint name") in [c.name for c in self.constraints]:
+                raise MechanismError(f"the constraint name {name!r} is already taken; names of constraints are unique")
+            constraint = copy(constraint)  # the one given may serve elsewhere under another name
+            constraint.name = name
         self.constraints.append(constraint)
         return constraint
 

@@ -21,6 +21,7 @@ from .integrators.guard import Guarded, GuardedStepper
 from .kernels.stepping.record import EVERY, Record, add_step, copy_row, rewind
 from .model import Coordinates, Model
 from .progress import Progress
+from .reactions import Nodes, Reactions
 from .solvability import bound_in_words, certified_dt
 from .state import State
 from .trajectory import Trajectory
@@ -111,7 +112,7 @@ class Simulator:
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.steps = 0
         self._evaluator = ClosedEvaluator(model)
-        self._tau = np.zeros((1, model.nv))
+        self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
         self._set_up(self.integrator.start(model, start, self.dt))
 
     @property
@@ -152,6 +153,17 @@ class Simulator:
         node = self._evaluator(*self.integrator.recording(self.dt), self._now.q, self._now.p, self._now.t)
         return State.with_velocity(self.model, self.t, self.q, node.p[0], node.v[0])
 
+    @property
+    def reactions(self) -> Reactions:
+        """Force and moment of every constraint and joint now, by name, under the joint forces of the last step: docs/reactions.md.
+
+        Those of a node, without the time axis of `run.reactions`.
+        """
+        now = self.state
+        tau = np.broadcast_to(self._last_tau, (1, 2, self.model.nv))
+        nodes = Nodes(self.model, np.array([now.t]), now.q[None], now.v[None], now.p[None], tau)
+        return Reactions(self.integrator, nodes, self.dt, single=True)
+
     def step(self, tau: Coordinates = None) -> None:
         """One step with the joint forces tau held constant over it."""
         self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
@@ -159,7 +171,7 @@ class Simulator:
         if result.failure:
             record = self._stepper.make_record(1, 0)
             self._stepper.write(record)
-            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, elapsed=0.0))
+            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, 0.0, self._last_tau[None]))
 
     def _one_step(self) -> Advance:
         """With the forces in self._tau; leaves the node it leads to in self._now."""
@@ -168,6 +180,8 @@ class Simulator:
         self.steps += result.steps
         if result.failure:
             self._look()
+        else:
+            self._last_tau = self._tau[0].copy()
         return result
 
     def reverse(self) -> None:
@@ -205,8 +219,9 @@ class Simulator:
             if control is None:
                 failed = self._run_compiled(record, steps, forces, bar, end)
             else:
-                failed = self._run_controlled(record, steps, control, bar, end)
-        trajectory = Trajectory.from_record(record, self._stepper, self.integrator, elapsed=time.perf_counter() - began)
+                forces = np.zeros((steps, self.model.nv))
+                failed = self._run_controlled(record, steps, control, bar, end, forces)
+        trajectory = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, forces)
         if failed is not None:
             raise self._failure(failed, trajectory)
         return trajectory
@@ -234,6 +249,8 @@ class Simulator:
                 result = self._stepper.advance(size, tau, record, end)
                 self.steps += result.steps
                 self._look()
+            if result.steps:
+                self._last_tau = tau[min(result.steps, len(tau)) - 1].copy()
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
             done += result.steps
@@ -244,12 +261,14 @@ class Simulator:
             bar.update(done)
         return None
 
-    def _run_controlled(self, record: Record, steps: int, control: Control, bar: Progress, end: float) -> Advance | None:
-        """One step at a time, each with the forces the control law asks for."""
+    def _run_controlled(
+        self, record: Record, steps: int, control: Control, bar: Progress, end: float, forces: NDArray[np.float64]
+    ) -> Advance | None:
+        """One step at a time, each with the forces the control law asks for, which are kept in `forces`."""
         for done in range(1, steps + 1):
             if not self.t < end:
                 break
-            self._tau[0] = self._ask(control)
+            self._tau[0] = forces[done - 1] = self._ask(control)
             with _interrupt_later():
                 result = self._one_step()
             if result.failure:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from . import dynamics
 from .assembly.closing import ClosedEvaluator
 from .integrators.base import Integrator, Stepper
-from .kernels.stepping.record import ROWS, STEPS, Record
+from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
 from .model import Model
+from .reactions import Nodes, Reactions
 from .state import State
 
 Array = NDArray[np.float64]
@@ -36,15 +37,17 @@ class Trajectory:
     errors: Array | None = None  #: (T,) largest violation of a constraint, if the integrator kept any
     multipliers: Array | None = None  #: (T, m) impulses of the constraint rows over the step that ends in the node
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
+    tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step
+    every: int = 1  #: after how many steps a node was recorded
 
     @classmethod
-    def from_record(cls, record: Record, stepper: Stepper, integrator: Integrator, elapsed: float) -> Trajectory:
-        """What a record holds so far."""
+    def from_record(cls, record: Record, stepper: Stepper, integrator: Integrator, elapsed: float, tau: Array) -> Trajectory:
+        """What a record holds so far; tau: as in the field of this name."""
         steps, rows = int(record.cursor[STEPS]), int(record.cursor[ROWS])
         return cls(
             stepper.model, integrator, stepper.dt, record.t[:rows], record.q[:rows], record.p[:rows], record.evaluations[:steps],
             elapsed=elapsed, errors=record.error[:rows] if stepper.keeps_constraints else None, multipliers=record.multipliers[:rows],
-            redundant=stepper.redundant,
+            redundant=stepper.redundant, tau=tau if len(tau) == 1 else tau[:steps], every=int(record.cursor[EVERY]),
         )  # fmt: skip
 
     @classmethod
@@ -57,6 +60,9 @@ class Trajectory:
             return None if arrays[0] is None else np.concatenate([arrays[0], *(a[1:] for a in arrays[1:])])
 
         arrays: dict[str, Any] = {name: whole(name) for name in ("t", "q", "recorded", "errors", "multipliers")}
+        made = [p.tau for p in parts if p.steps and p.tau is not None]
+        if any(len(tau) > 1 for tau in made):
+            arrays["tau"] = np.concatenate(made)
         return replace(
             last, **arrays,
             iterations=np.concatenate([p.iterations for p in parts]), elapsed=sum(p.elapsed for p in parts), redundant=first.redundant,
@@ -101,6 +107,28 @@ class Trajectory:
     def constraint_error(self) -> Array:
         """(T,) largest violation of a constraint, m or rad; a tree in joint coordinates has none."""
         return np.zeros(len(self.t)) if self.errors is None else self.errors
+
+    @cached_property
+    def reactions(self) -> Reactions:
+        """Force and moment of every constraint and of every joint at the recorded nodes, by name: docs/reactions.md.
+
+        >>> import leastaction as la
+        >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, steps=10)  # two rods of 1 kg hang at rest
+        >>> run.reactions["link1"].force[-1].round(6) + 0.0
+        array([ 0.  ,  0.  , 19.62])
+        """
+        nodes = Nodes(self.model, self.t, self.q, self.v, self.p, self._tau_around(), failed=not self.converged)
+        return Reactions(self.integrator, nodes, self.dt)
+
+    def _tau_around(self) -> Array:
+        """(T, 2, nv) joint forces of the step that ends in each recorded node, and of the one that starts there."""
+        around = (len(self), 2, self.model.nv)
+        if self.tau is None or len(self.tau) == 0:
+            return np.zeros(around)
+        if len(self.tau) == 1:
+            return np.broadcast_to(self.tau, around)
+        start = self.every * np.arange(len(self))
+        return self.tau[np.clip(np.stack([start - 1, start], axis=1), 0, len(self.tau) - 1)]
 
     @property
     def steps(self) -> int:

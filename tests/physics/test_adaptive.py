@@ -99,6 +99,26 @@ def test_momentum_is_kept_exactly():
     assert np.abs(run.momentum - run.momentum[0]).max() < 1e-9 * np.abs(run.momentum[0]).max()
 
 
+def test_loops_are_kept_by_steps_of_changing_length():
+    """A four-bar: closed at every node, reversible, of order two, without a drift of energy."""
+    model = la.examples.four_bar().compile()
+    q = model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})
+    errors = []
+    for dt in (0.04, 0.02):
+        run = la.simulate(model, q=q, dt=dt, duration=0.5, integrator=la.AdaptiveStep(la.Variational(tol=1e-12)))
+        truth = la.simulate(model, q=q, dt=run.t[-1] / 2000, steps=2000, integrator=la.RK4()).q[-1]
+        errors.append(np.abs(run.q[-1] - truth).max())
+        assert run.constraint_error.max() < 1e-12 and np.ptp(np.diff(run.t)) > 0.2 * dt
+    assert 1.7 < np.log2(errors[0] / errors[1]) < 2.4
+    sim = la.Simulator(model, dt=0.02, q=q, integrator=la.AdaptiveStep(la.Variational(tol=1e-13)))
+    there = sim.run(300)
+    sim.reverse()
+    np.testing.assert_allclose(sim.run(300).q[-1], there.q[0], rtol=0, atol=1e-8)
+    long = la.simulate(model, q=q, dt=0.02, steps=5000, integrator=la.AdaptiveStep())
+    parts = np.array_split(long.energy, 10)
+    assert abs(parts[-1].mean() - parts[0].mean()) < 0.05 * np.ptp(parts[0])
+
+
 def test_times_and_durations(planet):
     run = la.simulate(planet, start(planet), dt=0.05, duration=PERIOD, integrator=la.AdaptiveStep(density=one_over_orbit_time))
     assert run.t[-2] < PERIOD <= run.t[-1] and run.steps == len(run) - 1

@@ -47,8 +47,8 @@ def _push(t, q, v, tau):
 
 
 @pytest.mark.parametrize(
-    "force", [None, la.Spring("slide", 400.0, rest=0.5), la.Damper("slide", 30.0), la.Wrench("slide", force=(30, 0, 0)), la.CustomForce(_push),
-              la.LinearSpring("slide", "anchor", 60.0, 0.2)],
+    "force", [None, la.Spring("slide", 400.0, rest=0.5), la.Damper("slide", 30.0), la.Wrench("slide", force=(30, 0, 0)),
+              la.CustomForce(_push), la.LinearSpring("slide", "anchor", 60.0, 0.2)],
     ids=lambda f: type(f).__name__,
 )  # fmt: skip
 def test_ig3_knows_every_force(force):

@@ -47,7 +47,7 @@ def test_energy_of_one_run_shows_its_parts_and_its_error(run):
     np.testing.assert_array_equal(below.lines[0].get_ydata(), run.energy - run.energy[0])
 
 
-@pytest.mark.parametrize("name", ["energy", "momentum", "joints"])
+@pytest.mark.parametrize("name", ["energy", "momentum", "joints", "reactions"])
 @pytest.mark.parametrize("several", [False, True])
 def test_every_panel_has_a_unit_and_every_figure_a_time_axis(run, other, name, several):
     figure = getattr(plot, name)([run, other] if several else run)
@@ -93,6 +93,22 @@ def test_joints_draws_every_coordinate_of_every_joint(mixed):
     assert sum(len(axes.lines) for axes in figure.axes[0::2]) == mixed.model.nq
     assert sum(len(axes.lines) for axes in figure.axes[1::2]) == mixed.model.nv
     assert sum(len(axes.lines) for axes in plot.joints([mixed, mixed]).axes[0::2]) == 2 * mixed.model.nq
+
+
+def test_reactions_show_forces_and_moments_or_multipliers(run, other):
+    left, right, *_ = plot.reactions(run, "link2").axes
+    lines = drawn(left)
+    np.testing.assert_array_equal(lines["z"], run.reactions["link2"].force[:, 2])
+    np.testing.assert_array_equal(lines["magnitude"], np.linalg.norm(run.reactions["link2"].force, axis=1))
+    np.testing.assert_array_equal(drawn(right)["y"], run.reactions["link2"].moment[:, 1])
+    both = plot.reactions({"a": run, "b": other}, "link2")
+    assert list(drawn(both.axes[0])) == ["a", "b"]
+    mech = la.examples.chain(2)
+    mech.add_constraint(la.Prescribed("link1", lambda t, sp: t**2), name="motor")
+    driven = la.simulate(mech.compile(), dt=1e-2, duration=0.1)
+    figure = plot.reactions(driven)
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), driven.reactions["motor"].multipliers[:, 0])
+    assert figure.axes[0].get_ylabel().startswith("motor")
 
 
 def test_joints_of_a_large_mechanism_says_what_it_leaves_out():

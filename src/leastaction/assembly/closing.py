@@ -117,6 +117,7 @@ class Reduction:
 
     closures: tuple[Closure, ...]
     dropped: tuple[str, ...]
+    kept: NDArray[np.bool_]  #: which rows of the model's closures are still there
 
 
 def assemble(model: Model, q: Array, hold: tuple[str, ...] = (), t: float = 0.0, tol: float = 1e-12) -> Array:
@@ -249,7 +250,7 @@ def tie(model: Model, q: Array, v: Array, t: float, dt: float) -> tuple[tree.Tie
     check_start(model, q, v, t)
     reduction = reduce(model, q, t)
     ties = tree.make_ties(model, reduction.closures)
-    ties.momentum[0] = tree.least_momentum(model, ties) / dt
+    ties.momentum[0] = tree.least_momentum(model, ties) / abs(dt)
     return ties, reduction.dropped
 
 
@@ -260,14 +261,14 @@ def reduce(model: Model, q: Array, t: float = 0.0) -> Reduction:
     passing singularity (links in line), so neighbours decide.
     """
     if not model.closures:
-        return Reduction((), ())
+        return Reduction((), (), np.ones(0, dtype=bool))
     closing = closing_of(model, t)
     samples = _neighbours(closing, q)
     jacobians = [closing.jacobian(x) for x in samples]
     ranks = [_rank(j) for j in jacobians]
     rank, names = max(ranks), closing.row_names()
     if rank == len(names):
-        return Reduction(model.closures, ())
+        return Reduction(model.closures, (), np.ones(len(names), dtype=bool))
     if rank == 0:
         raise MechanismError(f"the constraints {listed(names)} hold by themselves: nothing they restrict can move; leave them out")
     kept = _independent_rows([j for j, r in zip(jacobians, ranks, strict=True) if r == rank], rank)
@@ -280,7 +281,7 @@ def reduce(model: Model, q: Array, t: float = 0.0) -> Reduction:
             if len(rows) != closure.size and closure.kind != ROWS:
                 raise MechanismError(f"{closure.name} is partly implied by the other constraints ({listed(dropped)}); restrict less")
             closures.append(replace(closure, rows=rows))
-    return Reduction(tuple(closures), dropped)
+    return Reduction(tuple(closures), dropped, kept)
 
 
 def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: float = 0.05) -> list[Array]:

@@ -19,6 +19,8 @@ ROWS, GEAR, SKATE, ROLLING, COORDINATES = range(5)
 class Constraint:
     """Base class of everything `Mechanism.add_constraint` takes."""
 
+    name: str | None = None  #: what `add_constraint(..., name=...)` called it; otherwise it is called by its kind and what it connects
+
     def apply(self, builder) -> None:
         raise TypeError(f"{type(self).__name__} does not say what it keeps: override apply(builder)")
 

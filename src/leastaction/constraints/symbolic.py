@@ -24,6 +24,8 @@ class SymbolicConstraint(Constraint):
     array([ 0.3    , -0.59104])
     """
 
+    name: str
+
     def __init__(self, name: str, joints: Sequence[str], expression: Callable[..., Any]):
         self.name = name
         self.joints = (joints,) if isinstance(joints, str) else tuple(joints)

@@ -54,7 +54,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     """Bodies, joints and the given closures (those of the model if left out)."""
     closures = model.closures if closures is None else tuple(closures)
     n = len(model.bodies)
-    com = _centres_of_mass(model)
+    com = centres_of_mass(model)
     con: list[list[int]] = []
     place: list[Array] = []
     kinds: list[int] = []
@@ -147,7 +147,7 @@ def _add_gear(model: Model, closure: Closure, add, add_row) -> None:
     add_row(-1, (*turns, float(link[i, L.QI])), (float(link[j, L.QI]), ratio, 0.0), offset)
 
 
-def _centres_of_mass(model: Model) -> Array:
+def centres_of_mass(model: Model) -> Array:
     """(n+1, 3) in the frames of the tree; the frame's origin for a body without mass."""
     mass = model.tree.body[:, L.MASS, None]
     moment = model.tree.body[:, L.MOMENT : L.MOMENT + 3]

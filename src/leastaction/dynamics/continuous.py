@@ -5,7 +5,7 @@ q are coordinates, v velocities, tau joint forces; shapes (nq,), (nv,), (nv,).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from ..compiling.decorators import Direct
 from ..coordinates import ties as tree
 from ..errors import LeastActionError, SingularMassError, StateError
 from ..kernels.constraints import velocities as constrained
-from ..kernels.constraints.ties import Ties
+from ..kernels.constraints.ties import RANK, Ties
 from ..kernels.stepping import evaluation
 from ..kernels.tree import evaluate
 from ..kernels.tree.articulated import S_AA, S_AL, S_LL
@@ -48,21 +48,47 @@ def inverse(model: Model, q: Coordinates, v: Coordinates, a: Coordinates) -> Arr
     return out
 
 
-def forward(model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0) -> Array:
-    """Acceleration under tau, all forces of the model (articulated-body algorithm) and its constraints."""
+@overload
+def forward(
+    model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0, *, multipliers: Literal[False] = False
+) -> Array: ...
+@overload
+def forward(
+    model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0, *, multipliers: Literal[True]
+) -> tuple[Array, Array]: ...
+def forward(
+    model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0, *, multipliers: bool = False
+) -> Array | tuple[Array, Array]:
+    """Acceleration under tau, all forces of the model (articulated-body algorithm) and its constraints.
+
+    multipliers   return (acceleration, multipliers): also the forces lam (m,) of the constraint rows, N or N m, in the order of
+                  `la.constraints.values`.  They solve M a = f + Dh' lam, Dh a + d(Dh)/dt v = 0, as (36) of Johnson and Murphey 2009 at one
+                  instant; where rows imply others those with the smallest sum of squares
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("lift", joint=la.Prismatic(axis=(0, 0, 1)), mass=2.0)
+    >>> _ = mech.add_constraint(la.Prescribed("lift", lambda t, sp: t**2))
+    >>> a, lam = forward(mech.compile(), None, multipliers=True)
+    >>> a.round(6), lam.round(6)  # accelerated upwards by 2 m/s^2
+    (array([2.]), array([23.62]))
+    """
     out = np.zeros(model.nv)
+    lam = np.zeros(0)
     if not tree.in_tree(model.closures):
         names = listed([c.name for c in model.closures])
         raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
     arguments = (float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"), _scratch(model), out)
     if model.closures:
-        constrained.constrained_forward(model.tree, model.make_work(), tree.make_ties(model), *arguments)
+        ties = tree.make_ties(model)
+        constrained.constrained_forward(model.tree, model.make_work(), ties, *arguments)
+        lam = ties.step if ties.rank[RANK] == len(ties.step) else np.linalg.pinv(ties.J0.T, rcond=1e-9) @ (ties.J0.T @ ties.step)
     else:
         kernel = (model.specialised and model.specialised.forward) or evaluate.forward
         kernel(model.tree, model.make_work(), *arguments)
     if not np.all(np.abs(out) < _SUSPICIOUS):
         _check_finite(model, model.coordinates(q), out)
-    return out
+    return (out, lam) if multipliers else out
 
 
 def energy(model: Model, q: Coordinates, v: Coordinates = None) -> float:

@@ -6,19 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..assembly.closing import explain_dependent, tie
 from ..checks import number
 from ..compiling.address import compile_force
 from ..compiling.records import allocate
+from ..coordinates import ties as tree
 from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import adaptive as kernels
 from ..kernels.stepping.loop import BAD_DENSITY
-from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.record import Record
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Stepper, checked_choice
-from .variational import Variational
+from .variational import Variational, put_tied_node
 
 CONTROLLERS = ("reversible", "naive")
 
@@ -66,7 +68,8 @@ class AdaptiveStep(Integrator):
         return {"base": self.base, "density": name, "speed": self.speed, "controller": self.controller}
 
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
-        self.refuse_constraints(model)
+        if not tree.in_tree(model.closures):
+            self.refuse_constraints(model)
         self.refuse_charts(model)
         return AdaptiveStepper(self, model, state, dt)
 
@@ -89,14 +92,20 @@ class AdaptiveStepper(CompiledStepper):
         self.work.target[:] = state.p
         self.work.d[:] = state.v
         middle = model.make_middle() if integrator.base.quadrature == "midpoint" else None
+        self.ties: tree.Ties | None = None
+        if model.closures:
+            self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
+            self.ties.least[:] *= tree.rounding(integrator.base.tol)
+            self.multipliers, self.keeps_constraints = len(self.ties.lam), True
         self._compiled = compile_force(integrator.density) if callable(integrator.density) else None
         self.controller = allocate(
             kernels.Controller, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv},
             reversible=int(integrator.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,
-            speed=integrator.speed, clock=np.array([density, 0.0]), work=model.make_work(),
+            speed=integrator.speed, clock=np.array([density, 0.0, 0.0]), work=model.make_work(),
+            con=None if self.ties is None else tree.Ties(*map(np.copy, self.ties)),
         )  # fmt: skip
         self.arrays = kernels.Arrays(
-            model.tree, self.work, middle, self.controller, self.memory, integrator.base.numbers(dt, patient=True)
+            model.tree, self.work, middle, self.ties, self.controller, self.memory, integrator.base.numbers(dt, patient=True)
         )  # fmt: skip
         self.compile(kernels.run)
 
@@ -106,12 +115,14 @@ class AdaptiveStepper(CompiledStepper):
         return kernels.node_density(self.arrays, np.zeros(self.model.nv))
 
     def write(self, record: Record) -> None:
-        put_node(record, float(self.memory[TIME]), self.work.q, self.work.target)
+        put_tied_node(record, self.memory, self.work, self.ties)
 
     def explain(self, status: int, residual: float) -> str:
         singular = explain_singular(self.model, self.work.q)
         if singular:
             return singular
+        if self.ties is not None and (dependent := explain_dependent(self.model, self.work.q, float(self.memory[TIME]))):
+            return dependent
         if status == BAD_DENSITY:
             return (
                 f"the step density is {self.controller.out[0] if self._compiled else float('nan'):.3g}, not positive; "

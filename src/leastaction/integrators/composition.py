@@ -82,7 +82,6 @@ class Composition(Integrator):
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         self.refuse_charts(model)
         if self.base.has_composed_code:
-            self.refuse_constraints(model)
             return self.base.start_composed(model, state, dt, self.gammas)
         return RestartedStepper(self, model, state, dt)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..assembly.closing import check_start, reduce
 from ..coordinates.elimination import ORDERS
@@ -62,17 +63,48 @@ class MaximalStepper(CompiledStepper):
         self.redundant = reduction.dropped
         self.network = build(model, reduction.closures, integrator.elimination)
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)
-        net, flow = self.network.net, self.flow
-        self.multipliers = len(net.row)
-        work = model.make_work()
-        maximal_evaluate.node(model.tree, work, net, flow, state.q, flow.off)
-        twists = np.zeros((len(model.bodies) + 1, 6))
-        maximal_evaluate.twists_entry(model.tree, work, net, flow, state.q, state.v, twists)
-        flow.d[: 6 * len(model.bodies)] = dt * twists[1:].ravel()
-        flow.target[:] = _momenta(net.body, twists)
+        self.multipliers = len(self.network.net.row)
+        self.work = model.make_work()
+        self.restart(state)
         numbers = kernels.Options(dt, integrator.tol, RETRACTIONS[integrator.retraction], integrator.max_evaluations)
-        self.arrays = kernels.Arrays(model.tree, net, flow, self.memory, np.zeros(2), numbers)
+        self.arrays = kernels.Arrays(model.tree, self.network.net, self.flow, self.memory, np.zeros(2), numbers)
         self.compile(kernels.run)
+
+    def restart(self, state: State) -> None:
+        """Go on from another state, with the same rows of the constraints."""
+        tree, net, flow, n = self.model.tree, self.network.net, self.flow, len(self.model.bodies)
+        self.memory[:] = make_memory(state.t)
+        maximal_evaluate.node(tree, self.work, net, flow, state.q, flow.off)
+        twists = np.zeros((n + 1, 6))
+        maximal_evaluate.twists_entry(tree, self.work, net, flow, state.q, state.v, twists)
+        flow.d[: 6 * n] = self.dt * twists[1:].ravel()
+        flow.target[:] = _momenta(net.body, twists)
+
+    @property
+    def joint_rows(self) -> int:
+        """Rows of the joints of the tree, which come before those of the constraints."""
+        return sum(self.network.graph.rows[: len(self.model.bodies)])
+
+    @property
+    def closure_rows(self) -> int:
+        """Rows of the constraints that are kept."""
+        return self.multipliers - self.joint_rows
+
+    @property
+    def closure_impulses(self) -> NDArray[np.float64]:
+        """(closure_rows,) of the last step."""
+        return self.flow.d[6 * len(self.model.bodies) + self.joint_rows :]
+
+    def law_wrenches(self, start: State) -> NDArray[np.float64]:
+        """(n+1, 6) what laws on bodies did at the start of the step just made from there, body axes at their origins.
+
+        Goes back to that start, so that only `restart` leads on.
+        """
+        tree, net, flow, d = self.model.tree, self.network.net, self.flow, self.flow.d.copy()
+        maximal_evaluate.node(tree, self.work, net, flow, start.q, flow.off)
+        flow.d[:] = d
+        maximal_evaluate.residual_entry(tree, net, flow, self.dt, start.t, RETRACTIONS[self.integrator.retraction])
+        return flow.laws.wrench
 
     def write(self, record: Record) -> None:
         momenta = np.empty(self.model.nv)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..assembly.closing import tie
 from ..checks import number
 from ..compiling.records import allocate
@@ -12,12 +10,13 @@ from ..coordinates.frames import make_frames
 from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels.lagrangian.layout import make_lagrangian
-from ..kernels.solving.memory import TIME, make_memory
+from ..kernels.solving.memory import make_memory
 from ..kernels.stepping import midpoint as kernels
-from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.record import Record
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_evaluations, checked_tolerance
+from .variational import put_tied_node, restart_tree
 
 
 class Midpoint(Integrator):
@@ -64,17 +63,25 @@ class MidpointStepper(CompiledStepper):
     def __init__(self, integrator: Midpoint, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
         self.work, self.memory = model.make_work(), make_memory(state.t)
-        self.work.q[:], self.work.target[:], self.work.d[:] = state.q, state.p, dt * state.v
         self.ties: tree.Ties | None = None
         if model.closures:
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
             self.multipliers, self.keeps_constraints = len(self.ties.lam), True
+        self.restart(state)
         self.arrays = midpoint_arrays(model, self.work, self.ties, self.memory, integrator.numbers(dt))
         self.compile(kernels.run)
 
+    def restart(self, state: State) -> None:
+        """Go on from another state, with the same rows of the constraints."""
+        restart_tree(self.work, self.memory, self.ties, state, self.dt)
+
+    @property
+    def closure_rows(self) -> int:
+        """Rows of the constraints that are kept."""
+        return self.multipliers
+
     def write(self, record: Record) -> None:
-        error = 0.0 if self.ties is None else float(np.abs(self.ties.value).max(initial=0.0))
-        put_node(record, float(self.memory[TIME]), self.work.q, self.work.target, error, None if self.ties is None else self.ties.lam)
+        put_tied_node(record, self.memory, self.work, self.ties)
 
     def explain(self, status: int, residual: float) -> str:
         i = self.integrator

@@ -16,7 +16,7 @@ from ..kernels.stepping import composition
 from ..kernels.stepping import variational as kernels
 from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
-from ..kernels.tree.layout import QUADRATURES
+from ..kernels.tree.layout import QUADRATURES, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
@@ -77,7 +77,8 @@ class Variational(Integrator):
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedStepper:
-        self.refuse_constraints(model)
+        if not tree.in_tree(model.closures):
+            self.refuse_constraints(model)
         return ComposedStepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:
@@ -96,18 +97,24 @@ class VariationalStepper(CompiledStepper):
 
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        self.work = model.make_work()
-        self.work.q[:] = state.q
-        self.work.target[:] = state.p
-        self.work.d[:] = dt * state.v
+        self.work, self.memory = model.make_work(), make_memory(state.t)
         self.middle = model.make_middle() if integrator.quadrature == "midpoint" else None
-        self.memory = make_memory(state.t)
         self.ties: tree.Ties | None = None
         if model.closures:
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
             self.ties.least[:] *= tree.rounding(integrator.tol)
             self.multipliers, self.keeps_constraints = len(self.ties.lam), True
+        self.restart(state)
         self.set_up()
+
+    def restart(self, state: State) -> None:
+        """Go on from another state, with the same rows of the constraints."""
+        restart_tree(self.work, self.memory, self.ties, state, self.dt)
+
+    @property
+    def closure_rows(self) -> int:
+        """Rows of the constraints that are kept."""
+        return self.multipliers
 
     def set_up(self) -> None:
         """The arrays and the compiled loop: made for this mechanism after model.specialise(), or the one for all."""
@@ -122,8 +129,7 @@ class VariationalStepper(CompiledStepper):
         return getattr(special, name)(self.integrator.retraction)
 
     def write(self, record: Record) -> None:
-        error = 0.0 if self.ties is None else float(np.abs(self.ties.value).max(initial=0.0))
-        put_node(record, float(self.memory[TIME]), self.work.q, self.work.target, error, None if self.ties is None else self.ties.lam)
+        put_tied_node(record, self.memory, self.work, self.ties)
 
     def explain(self, status: int, residual: float) -> str:
         singular = explain_singular(self.model, self.work.q, limit=100.0)
@@ -145,17 +151,35 @@ class VariationalStepper(CompiledStepper):
         return ["a smaller dt", *stiff]
 
 
+def restart_tree(work: Work, memory: NDArray[np.float64], ties: tree.Ties | None, state: State, dt: float) -> None:
+    """The memory of a simulation in joint coordinates as if it began here."""
+    work.q[:], work.target[:], work.d[:] = state.q, state.p, dt * state.v
+    memory[:] = make_memory(state.t)
+    if ties is not None:
+        ties.lam[:] = 0.0
+
+
+def put_tied_node(record: Record, memory: NDArray[np.float64], work: Work, ties: tree.Ties | None) -> None:
+    """The present node of a simulation in joint coordinates as the next row of the record."""
+    error = 0.0 if ties is None else float(np.abs(ties.value).max(initial=0.0))
+    put_node(record, float(memory[TIME]), work.q, work.target, error, None if ties is None else ties.lam)
+
+
 class ComposedStepper(VariationalStepper):
     """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
 
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
-        self.stages = composition.make_stages(gammas, state.t, len(model.bodies), model.nq, model.nv)
-        self.stages.d[:] = np.outer(gammas, dt * state.v)
+        self.gammas = gammas
         super().__init__(integrator, model, state, dt)
 
     def set_up(self) -> None:
+        model = self.model
+        self.stages = composition.make_stages(
+            self.gammas, float(self.memory[TIME]), len(model.bodies), model.nq, model.nv, self.multipliers
+        )  # fmt: skip
+        self.stages.d[:] = np.outer(self.gammas, self.work.d)
         self.stages.S1[:] = self.work.S1
         self.memory = self.stages.memory[0]
         numbers = self.integrator.numbers(self.dt, patient=True)
-        self.arrays = composition.Arrays(self.model.tree, self.work, self.middle, self.stages, numbers)
+        self.arrays = composition.Arrays(model.tree, self.work, self.middle, self.ties, self.stages, numbers)
         self.compile(self._own("run_composed") or composition.run)

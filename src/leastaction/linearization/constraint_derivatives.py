@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,8 +58,19 @@ class Curvature:
         return np.array(columns).T + np.array(turned).reshape(len(self.J), -1)
 
 
-def project_momentum(curvature: Curvature, p: Array) -> tuple[Array, Array, Array]:
-    """Momenta M v with M v + Dh' mu = p, Dh v + dh/dt = 0; and their derivatives (nv, nv) in q and in p."""
+class Allowed(NamedTuple):
+    """Momenta that the constraints allow, p + Dh' impulse, and derivatives in q and in the momenta given."""
+
+    p: Array  #: (nv,)
+    p_by_q: Array  #: (nv, nv)
+    p_by_p: Array  #: (nv, nv)
+    impulse: Array  #: (m,)
+    impulse_by_q: Array  #: (m, nv)
+    impulse_by_p: Array  #: (m, nv)
+
+
+def project_momentum(curvature: Curvature, p: Array) -> Allowed:
+    """Momenta M v with M v + Dh' mu = p, Dh v + dh/dt = 0; the impulse is -mu."""
     model, J = curvature.model, curvature.J
     nv, m = model.nv, len(J)
     M, _ = momentum_derivative(model, curvature.q, np.zeros(nv))
@@ -70,8 +83,9 @@ def project_momentum(curvature: Curvature, p: Array) -> tuple[Array, Array, Arra
     right[:nv, :nv] = -bent - curvature.of_impulse(mu)
     right[nv:, :nv] = -curvature.of_velocity(v)
     right[:nv, nv:] = np.eye(nv)
-    change = M @ np.linalg.solve(matrix, right)[:nv]
-    return M @ v, change[:, :nv] + bent, change[:, nv:]
+    solved = np.linalg.solve(matrix, right)
+    change, impulses = M @ solved[:nv], -solved[nv:]
+    return Allowed(M @ v, change[:, :nv] + bent, change[:, nv:], -mu, impulses[:, :nv], impulses[:, nv:])
 
 
 def bracket_form(model: Model, p: Array) -> Array:

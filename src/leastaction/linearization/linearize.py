@@ -31,7 +31,7 @@ class Linearization:
 
     A: Array  #: (2 nv, 2 nv) derivative of (q, p) after the step in (q, p) before it
     B: Array  #: (2 nv, nv) derivative in the joint forces tau, constant over the step
-    multipliers: Array  #: (m,) impulses of the constraints over the step; none for a tree
+    multipliers: Array  #: (m,) impulses of the constraints over the step, those at both its ends together; over dt the forces half way
     C: Array  #: (m, 2 nv) derivative of the multipliers in (q, p)
     D: Array  #: (m, nv) derivative of the multipliers in tau
     next_state: State  #: where the step leads
@@ -108,13 +108,15 @@ class _Step:
         momenta = s.P11 @ moved
         momenta[:, :nv] += s.P10
         momenta[:, 2 * nv :] += half * np.eye(nv)
-        p1 = s.arriving
+        p1, lam, impulses = s.arriving, self.lam, x[nv:]
         if self.ties is not None:
-            p1, by_q, by_p = project_momentum(Curvature(self.model, self.ties, self.end(), self.state.t + self.dt), p1)
-            momenta = by_q @ moved + by_p @ momenta
+            allowed = project_momentum(Curvature(self.model, self.ties, self.end(), self.state.t + self.dt), p1)
+            # the step starts and ends with momenta the constraints allow: at its end they take the other half of their impulse
+            lam, impulses = lam + allowed.impulse, impulses + allowed.impulse_by_q @ moved + allowed.impulse_by_p @ momenta
+            p1, momenta = allowed.p, allowed.p_by_q @ moved + allowed.p_by_p @ momenta
         both = np.vstack([moved, momenta])
         end = State(self.model, self.state.t + self.dt, self.end(), p1)
-        return Linearization(both[:, : 2 * nv], both[:, 2 * nv :], self.lam, x[nv:, : 2 * nv], x[nv:, 2 * nv :], end)
+        return Linearization(both[:, : 2 * nv], both[:, 2 * nv :], lam, impulses[:, : 2 * nv], impulses[:, 2 * nv :], end)
 
     def end(self) -> Array:
         q1 = self.state.q.copy()

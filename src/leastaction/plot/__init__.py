@@ -4,6 +4,7 @@
     la.plot.energy({"variational": a, "Euler": b})       several runs compared
     la.plot.momentum(run)
     la.plot.joints(run, "link1", "link2")
+    la.plot.reactions(run, "pin")                        what joints and constraints carry
     la.plot.mechanism(model_or_run)                      the mechanism itself, drawn from its tree
     la.plot.animation(run, "run.gif")                    the same as a film
 
@@ -15,5 +16,6 @@ from .energy import energy
 from .joints import joints
 from .mechanism import animation, mechanism
 from .momentum import momentum
+from .reactions import reactions
 
-__all__ = ["animation", "energy", "joints", "mechanism", "momentum"]
+__all__ = ["animation", "energy", "joints", "mechanism", "momentum", "reactions"]

@@ -15,6 +15,8 @@ from ...compiling.address import call_force
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats
 from ...joints import dispatch
+from ..constraints.ties import Ties, constrain_node
+from ..constraints.velocities import constrained_acceleration, impulse_responses, project
 from ..solving.guess import continue_polynomial
 from ..solving.memory import HISTORY, TIME
 from ..solving.newton import solve_equations
@@ -24,11 +26,10 @@ from ..tree.evaluate import acceleration, place
 from ..tree.layout import KIND, NV, QI, VI, Middle, Tree, Work
 from ..tree.step import SWEEPS, arrive, begin, give_up
 from .loop import BAD_DENSITY, FINISHED, NOT_FINITE, STALLED, Method, make_steps
-from .record import write_node
-from .variational import EQUATIONS, Options, Step
+from .variational import EQUATIONS, Options, Step, hold_node, restore_impulses, write_step
 
 # entries of Controller.clock
-DENSITY, FIRST_HALF = range(2)
+DENSITY, FIRST_HALF, LAST_STEP = range(3)
 
 
 class Controller(NamedTuple):
@@ -37,8 +38,9 @@ class Controller(NamedTuple):
     reversible: int  # 0: naive
     address: int  # of the compiled density, or -1: sqrt(1 + |v|^2 / speed^2)
     speed: float
-    clock: floats(2)  # density at the last half step (at the node before the first one), has a step been made?
+    clock: floats(3)  # density at the last half step (at the node before the first one), has a step been made, how long was it?
     work: Work  # for evaluations at the node, so that the factorisation of the solver survives
+    con: Ties  # likewise, None where there are no constraints
     bodies: floats("n+1", 6)  # scratch
     v: floats("nv")  # velocities at the node
     a: floats("nv")  # accelerations
@@ -54,6 +56,7 @@ class Arrays(NamedTuple):
     m: Tree
     w: Work
     mid: Middle | None
+    con: Ties | None
     controller: Controller
     memory: NDArray[np.float64]
     options: Options  # h is the step where the density is 1
@@ -66,6 +69,7 @@ class Adaptive(NamedTuple):
     m: Tree
     w: Work
     mid: Middle | None
+    con: Ties | None
     controller: Controller
     memory: NDArray[np.float64]
     options: Options
@@ -98,14 +102,20 @@ def density(control, t, q, v):
 
 
 @kernel
-def evaluate_node(m, w, control, t, tau):
-    """Writes v, a and force of the node with momentum target."""
+def evaluate_node(m, w, control, con, t, tau):
+    """Writes v, a and force of the node with momentum target; con: Controller.con."""
     place(m, control.work, w.q, control.work.r)
     for j in range(control.v.shape[0]):
         control.force[j] = control.work.r[j]
     mass_factor(m, control.work)
     mass_solve(m, control.work, w.target, control.v)
-    acceleration(m, control.work, t, w.q, control.v, tau, control.bodies, control.a)
+    if con is None:
+        acceleration(m, control.work, t, w.q, control.v, tau, control.bodies, control.a)
+    else:  # the momentum that arrives is not yet one the constraints allow
+        constrain_node(m, control.work, con, t)
+        impulse_responses(m, control.work, con)
+        project(con, con.rate, control.v)
+        constrained_acceleration(m, control.work, con, t, w.q, control.v, tau, control.bodies, control.a)
 
 
 @kernel
@@ -140,40 +150,54 @@ def node_density(a, tau):
     control, t, dt = a.controller, a.memory[TIME], a.options.h
     if control.clock[FIRST_HALF] == 0.0:
         return control.clock[DENSITY]
-    evaluate_node(a.m, a.w, control, t, tau)
+    evaluate_node(a.m, a.w, control, control.con, t, tau)
     return control.clock[DENSITY] + 0.5 * dt * growth(a.m, a.w, control, t, dt)
 
 
 @inlined
 def begin_step(s):
     begin(s.sweeps, s.m, s.w, s.mid, 0.0)
+    hold_node(s.m, s.w, s.con, s.memory[TIME])
 
 
 @inlined
 def step(s, tau, row):
     control, memory = s.controller, s.memory
-    evaluate_node(s.m, s.w, control, memory[TIME], tau[row])
+    evaluate_node(s.m, s.w, control, control.con, memory[TIME], tau[row])
     before = control.clock[DENSITY]
     h = next_step(s.m, s.w, control, memory[TIME], s.options.h)
     if not (0.0 < h < UNBOUNDED):
         control.clock[DENSITY] = before
         return 0, BAD_DENSITY
     kick(s.w, s.mid, control, int(memory[HISTORY]), h, tau, row)
+    scale_impulses(s.con, h, control.clock[LAST_STEP])
     length = Options(h, s.options.tol, s.options.retraction, s.options.most, s.options.patient)
-    count, size = solve_equations(EQUATIONS, Step(s.sweeps, s.m, s.w, s.mid, None, memory, length), memory, s.options.tol, s.options.most)
+    count, size = solve_equations(EQUATIONS, Step(s.sweeps, s.m, s.w, s.mid, s.con, memory, length), memory, s.options.tol, s.options.most)
     if not (size <= 1.0):
         give_up(s.w, memory)
+        restore_impulses(s.con)
         to_velocity(s.w, h)
         control.clock[DENSITY] = before
         return count, STALLED if size < UNBOUNDED else NOT_FINITE
     memory[TIME] += h
     memory[HISTORY] += 1.0
-    control.clock[FIRST_HALF] = 1.0
+    control.clock[FIRST_HALF], control.clock[LAST_STEP] = 1.0, h
     arrive(s.sweeps, s.m, s.w, s.mid, h, 0.5 * h, memory[TIME])
     for j in range(s.w.d.shape[0]):
         s.w.target[j] += 0.5 * h * tau[row, j]
+    hold_node(s.m, s.w, s.con, memory[TIME])
     to_velocity(s.w, h)
     return count, FINISHED
+
+
+@inlined
+def scale_impulses(con, h, last):
+    """The guess of the multipliers: the last impulses, for a step of another length."""
+    if con is not None:
+        for a in range(con.lam.shape[0]):
+            con.lam_last[a] = con.lam[a]
+            if last > 0.0:
+                con.lam[a] *= h / last
 
 
 @inlined
@@ -196,7 +220,7 @@ def to_velocity(w, h):
 
 @inlined
 def write(s, record):
-    write_node(record, s.memory[TIME], s.w.q, s.w.target, 0.0)
+    write_step(s.w.q, s.w.target, s.con, s.memory, record)
 
 
 METHOD = Method(begin_step, step, write)
@@ -205,5 +229,5 @@ METHOD = Method(begin_step, step, write)
 @entry
 def run(a, record, tau, steps, end):
     """Make `steps` steps or as many as it takes to reach the time `end`; returns (steps made, status)."""
-    s = Adaptive(SWEEPS, a.m, a.w, a.mid, a.controller, a.memory, a.options)
+    s = Adaptive(SWEEPS, a.m, a.w, a.mid, a.con, a.controller, a.memory, a.options)
     return make_steps(METHOD, s, a.memory, record, tau, steps, end)

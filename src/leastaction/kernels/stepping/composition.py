@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import allocate, floats, integers
+from ..constraints.ties import Ties
 from ..solving.guess import ORDERS, continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, LAST_RESIDUAL, RATE, SCALE, TIME, make_memory
 from ..solving.memory import SIZE as MEMORY
@@ -20,8 +21,21 @@ from ..solving.sizes import UNBOUNDED
 from ..tree.layout import FACTOR_COLUMNS, LINEAR_COLUMNS, Middle, Tree, Work
 from ..tree.step import SWEEPS, arrive, begin, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
-from .record import write_node
-from .variational import EQUATIONS, Options, Step
+from .variational import EQUATIONS, Options, Step, guess_impulses, hold_node, write_step
+
+
+class StageTies(NamedTuple):
+    """What each stage remembers of the constraints; fields as in Ties."""
+
+    lam: floats("s", "m")
+    lam_last: floats("s", "m")
+    lam_start: floats("s", "m")  # before the composed step
+    history: floats("s", ORDERS, "m")
+    J1: floats("s", "m", "nv")
+    Y: floats("s", "m", "nv")
+    S: floats("s", "m", "m")
+    swap: integers("s", 2, "m")
+    rank: integers("s", 1)
 
 
 class Stages(NamedTuple):
@@ -40,6 +54,7 @@ class Stages(NamedTuple):
     d_start: floats("s", "nv")  # increments before the composed step
     q_start: floats("nq")  # coordinates at its start
     target_start: floats("nv")  # target momentum there, half kick of the first stage included
+    ties: StageTies  # None where there are no constraints
 
 
 class Arrays(NamedTuple):
@@ -48,6 +63,7 @@ class Arrays(NamedTuple):
     m: Tree
     w: Work
     mid: Middle | None
+    con: Ties | None  # at the nodes; lam: impulses of all stages together
     stages: Stages
     options: Options
 
@@ -59,6 +75,7 @@ class Composed(NamedTuple):
     m: Tree
     w: Work
     mid: Middle | None
+    con: Ties | None
     stages: Stages
     options: Options
 
@@ -70,9 +87,12 @@ def leaders(gamma: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array([np.argmin(np.abs(times - middle[i])) for i, times in enumerate(known)], dtype=np.int64)
 
 
-def make_stages(gamma: NDArray[np.float64], t: float, n: int, nq: int, nv: int) -> Stages:
-    sizes = {"s": len(gamma), "n": n, "nq": nq, "nv": nv}
-    stages = allocate(Stages, sizes, gamma=np.array(gamma), leader=leaders(gamma))
+def make_stages(gamma: NDArray[np.float64], t: float, n: int, nq: int, nv: int, rows: int = 0) -> Stages:
+    """rows: of the constraints."""
+    without = {} if rows else {"ties": None}
+    stages = allocate(
+        Stages, {"s": len(gamma), "n": n, "nq": nq, "nv": nv, "m": rows}, gamma=np.array(gamma), leader=leaders(gamma), **without
+    )  # fmt: skip
     stages.memory[:] = make_memory(t)
     return stages
 
@@ -84,6 +104,41 @@ def work_of_stage(w, stages, i):
         w.row, w.q, stages.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, w.history, w.S0, stages.S1[i],
         stages.factor[i], stages.linear[i], w.art, w.world, w.charts, w.chart, w.x, w.jet, w.laws,
     )  # fmt: skip
+
+
+@inlined
+def ties_of_stage(con, kept, i):
+    """Ties that share the node with all stages and have the multipliers and the bordered system of stage i."""
+    if con is None:
+        return None
+    return Ties(
+        con.con, con.place, con.row_kind, con.row, con.anchor, con.top, con.gear, con.ratio, con.call, con.argument, con.least,
+        con.momentum, con.start, con.end, con.apart, con.apart_end, con.G, con.J0, kept.J1[i], kept.Y[i], kept.S[i], kept.swap[i],
+        kept.rank[i], con.value, con.rate, con.size, kept.lam[i], con.lam_old, kept.lam_last[i], con.step, kept.history[i], con.keep,
+        con.x, con.x_rate, con.slope,
+    )  # fmt: skip
+
+
+@inlined
+def keep_impulses(con, kept, back):
+    """Remember the multipliers before the composed step, or go back to them."""
+    if con is not None:
+        for i in range(kept.lam.shape[0]):
+            for a in range(kept.lam.shape[1]):
+                if back:
+                    kept.lam[i, a] = kept.lam_start[i, a]
+                else:
+                    kept.lam_start[i, a] = kept.lam[i, a]
+
+
+@inlined
+def add_impulses(con, kept):
+    """The impulses of the composed step: those of all its stages."""
+    if con is not None:
+        for a in range(kept.lam.shape[1]):
+            con.lam[a] = 0.0
+            for i in range(kept.lam.shape[0]):
+                con.lam[a] += kept.lam[i, a]
 
 
 @inlined
@@ -117,7 +172,7 @@ def remember_start(w, stages):
 
 
 @inlined
-def back_to_start(sweeps, m, w, stages, h, time):
+def back_to_start(sweeps, m, w, con, stages, h, time):
     """As before the composed step, so that it can be tried again with other forces."""
     for j in range(w.q.shape[0]):
         w.q[j] = stages.q_start[j]
@@ -126,6 +181,8 @@ def back_to_start(sweeps, m, w, stages, h, time):
         for i in range(stages.d.shape[0]):
             stages.d[i, j] = stages.d_start[i, j]
     sweeps.set_node(m, w, h, 0.0, False, w.r)
+    keep_impulses(con, stages.ties, True)
+    hold_node(m, w, con, time)
     for i in range(stages.d.shape[0]):
         stages.memory[i, HISTORY] = 0.0
         stages.memory[i, RATE] = ALWAYS_NEW
@@ -135,6 +192,7 @@ def back_to_start(sweeps, m, w, stages, h, time):
 @inlined
 def begin_composed(s):
     begin(s.sweeps, s.m, s.w, s.mid, s.stages.gamma[0] * s.options.h)
+    hold_node(s.m, s.w, s.con, s.stages.memory[0, TIME])
 
 
 @inlined
@@ -148,26 +206,31 @@ def step(s, tau, row):
     stages, h, clock = s.stages, s.options.h, s.stages.memory[0]
     count, known, began = stages.gamma.shape[0], clock[HISTORY], clock[TIME]
     remember_start(s.w, stages)
+    keep_impulses(s.con, stages.ties, False)
     evaluations = 0
     for i in range(count):
         length, following = stages.gamma[i] * h, stages.gamma[(i + 1) % count] * h
         memory = stages.memory[i]
-        stage = Step(s.sweeps, s.m, work_of_stage(s.w, stages, i), s.mid, None, memory, stage_options(s.options, length))
+        con = ties_of_stage(s.con, stages.ties, i)
+        stage = Step(s.sweeps, s.m, work_of_stage(s.w, stages, i), s.mid, con, memory, stage_options(s.options, length))
         memory[TIME] = clock[TIME]
         memory[HISTORY] = known
         start_step(stage.w, length, tau, row)
         guess(stages, i, stage.w.d)
+        guess_impulses(con, int(known))
         used, size = solve_equations(EQUATIONS, stage, memory, s.options.tol, s.options.most)
         evaluations += used
         clock[LAST_RESIDUAL], clock[SCALE] = memory[LAST_RESIDUAL], memory[SCALE]
         if not (size <= 1.0):
-            back_to_start(s.sweeps, s.m, s.w, stages, h, began)
+            back_to_start(s.sweeps, s.m, s.w, s.con, stages, h, began)
             return evaluations, STALLED if size < UNBOUNDED else NOT_FINITE
         clock[TIME] += length
         remember_difference(stages, i)
         arrive(s.sweeps, s.m, stage.w, s.mid, length, 0.5 * (length + following), clock[TIME])
         for j in range(s.w.target.shape[0]):
             s.w.target[j] += 0.5 * length * tau[row, j]
+        hold_node(s.m, s.w, s.con, clock[TIME])
+    add_impulses(s.con, stages.ties)
     clock[HISTORY] = known
     tick(clock, h)
     return evaluations, FINISHED
@@ -175,7 +238,7 @@ def step(s, tau, row):
 
 @inlined
 def write(s, record):
-    write_node(record, s.stages.memory[0, TIME], s.w.q, s.w.target, 0.0)
+    write_step(s.w.q, s.w.target, s.con, s.stages.memory[0], record)
 
 
 METHOD = Method(begin_composed, step, write)
@@ -183,5 +246,5 @@ METHOD = Method(begin_composed, step, write)
 
 @entry
 def run(a, record, tau, steps, end):
-    s = Composed(SWEEPS, a.m, a.w, a.mid, a.stages, a.options)
+    s = Composed(SWEEPS, a.m, a.w, a.mid, a.con, a.stages, a.options)
     return make_steps(METHOD, s, a.stages.memory[0], record, tau, steps, end)

@@ -170,7 +170,7 @@ def evaluate_step(how, a, end, con, first):
     w, memory, h = a.w, a.memory, a.options.h
     norm = residual(how, a, memory[TIME])
     if first:
-        memory[SCALE] = max(largest(w.target), h * max(a.lag.size[0], largest(a.newton.force)))
+        memory[SCALE] = max(largest(w.target), abs(h) * max(a.lag.size[0], largest(a.newton.force)))
         if con is not None:
             memory[SCALE] = max(memory[SCALE], impulse_size(con))
             set_scales(w, con)

@@ -147,6 +147,11 @@ def back_to_last(d, d_last, con):
     """The last increment and multipliers as the guess."""
     for j in range(d.shape[0]):
         d[j] = d_last[j]
+    restore_impulses(con)
+
+
+@inlined
+def restore_impulses(con):
     if con is not None:
         for a in range(con.lam.shape[0]):
             con.lam[a] = con.lam_last[a]
@@ -166,14 +171,25 @@ def begin_step(s):
 @inlined
 def begin_at(sweeps, m, w, mid, con, memory, options):
     begin(sweeps, m, w, mid, options.h)
+    hold_node(m, w, con, memory[TIME])
+
+
+@inlined
+def hold_node(m, w, con, t):
+    """The constraints at the node."""
     if con is not None:
-        constrain_node(m, w, con, memory[TIME])
+        constrain_node(m, w, con, t)
 
 
 @inlined
 def guess(d, history, con, memory):
     known = int(memory[HISTORY])
     continue_polynomial(d, history, known, 0, d.shape[0], True, False)
+    guess_impulses(con, known)
+
+
+@inlined
+def guess_impulses(con, known):
     if con is not None:
         for a in range(con.lam.shape[0]):
             con.lam_last[a] = con.lam[a]
@@ -203,8 +219,7 @@ def finish_step(sweeps, m, w, mid, con, memory, options, tau, row, size):
     if m.has_charts and switch_charts(m, w, w.q, w.d, w.target):  # increments and factors of the past are of no use there
         memory[HISTORY] = 0.0
         memory[RATE] = ALWAYS_NEW
-    if con is not None:
-        constrain_node(m, w, con, memory[TIME])
+    hold_node(m, w, con, memory[TIME])
     return FINISHED
 
 

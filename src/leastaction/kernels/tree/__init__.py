@@ -8,5 +8,6 @@ step                                     what a variational step is made of, by 
 midpoint_quadrature, midpoint_potentials potentials half way through the step
 continuous, articulated, crba, evaluate  continuous time
 loads, laws, charts                      forces at a node; joints that change their coordinates
+reactions                                what passes through the joints
 discrete, dense_jacobian, linearization  entry points for the equations of a step and their derivatives
 """
