@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly.closing import ClosedEvaluator
-from .checks import number, numbers, time_step, whole_number
+from .checks import listed, number, numbers, time_step, whole_number
 from .dynamics import explain_singular
 from .errors import ConvergenceError, LimitError, SingularMassError, StateError
 from .integrators import Integrator, Trapezoid, Variational
@@ -242,10 +242,11 @@ class Simulator:
         found = list(not_simulated(self.model.shapes))
         if self._limits and not self._watch:
             passed = self._limits.passed(trajectory.q)
-            for k in np.flatnonzero(passed.any(axis=0)):
-                row = int(passed[:, k].argmax())
-                words = self._limits.in_words(self._limits.limits[k], trajectory.q[row])
-                found.append(f"{words} at t = {trajectory.t[row]:g} s, and passed it because limits are ignored")
+            first = {self._limits.limits[k].joint: trajectory.t[passed[:, k].argmax()] for k in np.flatnonzero(passed.any(axis=0))}
+            if first:
+                order = sorted(first, key=lambda joint: first[joint])
+                joints = f"joint{'s' * (len(order) > 1)} {listed(order)}"
+                found.append(f"limits are ignored, and {joints} went beyond, the first at t = {first[order[0]]:g} s")
         return tuple(found)
 
     def _make_record(self, steps: int, every: int) -> Record:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ..errors import FormatError
 from ..mechanism import Mechanism
 from .xml_tree import Element
+
+LEFT_OUT = "left out, as asked by ignore="  # how notes on them begin
 
 _MOST_LINES = 20  # of an error
 _MOST_PLACES = 4  # of a note
@@ -52,14 +55,15 @@ class Leftovers:
         for kind, things in self._ignored.items():
             named = "; ".join(f"{sentence} (line {element.line})" for element, sentence in things[:_MOST_PLACES])
             more = f"; and {len(things) - _MOST_PLACES} more" if len(things) > _MOST_PLACES else ""
-            mechanism.note(f"left out, as asked by ignore={kind!r}: {named}{more}")
+            mechanism.note(f"{LEFT_OUT}{kind!r}: {named}{more}")
         for sentence, elements in self._asides.items():
             lines = ", ".join(str(element.line) for element in elements[:_MOST_PLACES]) + ", ..." * (len(elements) > _MOST_PLACES)
             mechanism.note(f"{sentence} ({len(elements)}, line{'s' * (len(elements) > 1)} {lines})")
 
     def _error(self) -> FormatError:
         first = self._refused[0][0]
-        lines = [f"{element.path}:{element.line}: {sentence} [{kind}]" for element, kind, sentence in self._refused[:_MOST_LINES]]
+        shown = self._refused[:_MOST_LINES]
+        lines = [f"{Path(element.path).name}:{element.line}: {sentence} [{kind}]" for element, kind, sentence in shown]
         if len(self._refused) > _MOST_LINES:
             lines.append(f"and {len(self._refused) - _MOST_LINES} more")
         kinds = list(dict.fromkeys(kind for _, kind, _ in self._refused))

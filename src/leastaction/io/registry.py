@@ -53,7 +53,7 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     """
     where = Path(path)
     form = _format(where, "read")
-    known = [p.name for p in signature(form.read).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+    known = _options(form)
     for name in options:
         if name not in known:
             takes = f"takes {', '.join(f'{k}=' for k in known)}" if known else "takes no options"
@@ -61,6 +61,11 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     if not where.is_file():
         raise FormatError(f"there is no file {str(where)!r}; give the path of a mechanism, one of *{', *'.join(FORMATS)}")
     return form.read(where, **options)
+
+
+def options_of(path: str | PathLike[str]) -> list[str]:
+    """Names of the options `load` takes for a file of this suffix."""
+    return _options(_format(Path(path), "read"))
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
@@ -83,6 +88,10 @@ def _format(path: Path, what: str) -> Format:
     if isinstance(found, str):
         return _check(import_module(f"{__package__}.{found}"), suffix)
     return found
+
+
+def _options(form: Format) -> list[str]:
+    return [p.name for p in signature(form.read).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
 
 
 def _check(form: Format, suffix: str) -> Format:

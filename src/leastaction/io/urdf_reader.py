@@ -36,6 +36,7 @@ IGNORABLE = {
     "visual": "visual shapes",
     "meshes": "meshes outside of the folders of the robot",
 }
+NOT_SIMULATED = ("friction", "armature", "dynamics", "gazebo", "extensions", "meshes")  #: of these, what is refused if it is not named
 ROOT_JOINT = "root_joint"  #: of a floating robot
 ENDLESS = 1e300  # a limit of this size says that there is none
 

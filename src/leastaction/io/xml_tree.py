@@ -17,7 +17,7 @@ from ..errors import FormatError
 
 MOST_BYTES = 32 * 1024 * 1024  # of a file; the largest robot known to us has 0.2 MB
 MOST_DEPTH = 64
-MOST_ELEMENTS = 200_000
+MOST_ELEMENTS = 100_000
 LARGEST = 1e30  # number: squares and products of such ones are still finite
 MOST_ATTRIBUTES = 64  # of one element
 
