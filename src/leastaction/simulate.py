@@ -239,7 +239,7 @@ class Simulator:
 
     def _warnings(self, trajectory: Trajectory) -> tuple[str, ...]:
         """What is not simulated, and which joints passed their limits at recorded nodes."""
-        found = list(not_simulated(self.model.shapes))
+        found = list(not_simulated(self.model.shapes)) if self.model.shapes else []
         if self._limits and not self._watch:
             passed = self._limits.passed(trajectory.q)
             first = {self._limits.limits[k].joint: trajectory.t[passed[:, k].argmax()] for k in np.flatnonzero(passed.any(axis=0))}

@@ -108,6 +108,23 @@ def test_compare(arm, capsys):
     assert code == 0 and "does not keep the constraints" in known["runs"]["trapezoid"]["refused"]
 
 
+@pytest.mark.parametrize("floating", [[], ["--floating"]])
+def test_compare_with_mujoco(arm, floating, capsys):
+    """Both make semi-implicit Euler steps: errors of one size.  What MuJoCo does not know is refused."""
+    pytest.importorskip("mujoco")
+    heavy = '<link name="base"><inertial><mass value="3"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    arm.write_text(arm.read_text().replace('<link name="base"/>', heavy))
+    code, known = answer(capsys, "compare", arm, "--duration", 0.5, "--q", "elbow=1", "--v", "elbow=1", *floating)
+    runs = known["runs"]
+    if not floating:  # of a free body the two know different semi-implicit steps
+        ours, theirs = (runs[name]["largest energy error"] for name in ("semi-implicit-euler", "MuJoCo Euler"))
+        assert code == 0 and 0.5 < ours / theirs < 2.0
+    assert runs["variational"]["largest energy error"] < 0.2 * runs["MuJoCo Euler"]["largest energy error"]
+    arm.write_text(ARM.replace("FRICTION", "0").replace("MIMIC", MIMIC))
+    code, known = answer(capsys, "compare", arm, "--duration", 0.01)
+    assert "soft in MuJoCo" in known["runs"]["MuJoCo Euler"]["refused"]
+
+
 def test_convert(arm, tmp_path, capsys):
     out = tmp_path / "again.urdf"
     code, known = answer(capsys, "convert", arm, out)

@@ -9,7 +9,7 @@ from typing import Any
 import leastaction as la
 
 from .. import analysis
-from . import files
+from . import files, mujoco_run
 from .demo import as_text
 
 HELP = "simulate a mechanism from a file with several integrators and compare energy, closure and time"
@@ -22,15 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_start(parser)
     parser.add_argument(
         "--integrator", choices=files.INTEGRATORS, action="append", metavar="NAME",
-        help=f"one to compare, may be repeated: {', '.join(files.INTEGRATORS)}; by default {', '.join(_CONTENDERS)}",
+        help=f"one to compare, may be repeated: {', '.join(files.INTEGRATORS)}; "
+        f"by default {', '.join(_CONTENDERS)}, and MuJoCo if it is installed",
     )  # fmt: skip
     parser.set_defaults(limits="ignore")  # all run equally long
 
 
 def run(arguments: argparse.Namespace) -> None:
-    model = files.load(arguments).compile()
+    mechanism = files.load(arguments)
+    model = mechanism.compile()
     state, moved = files.start(model, arguments)
     results = {name: measured(model, state, name, arguments) for name in arguments.integrator or _CONTENDERS}
+    if not arguments.integrator and mujoco_run.installed():
+        results[mujoco_run.NAME] = mujoco_run.measured(mechanism, model, state, arguments.dt, arguments.duration)
     if arguments.json:
         asked = {"model": model.name, "dt": arguments.dt, "duration": arguments.duration}
         print(json.dumps({**asked, "notes": moved, "runs": results}, indent=2))
