@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test public bounds lint bench clean
+.PHONY: demo test public bounds lint robots bench clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -27,6 +27,11 @@ public: $(VENV)/.ready-test
 bounds: $(VENV)/.ready-test
 	NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
 	    tests/physics tests/conformance tests/io
+
+# every robot of example-robot-data against Pinocchio, and 10,000 hostile files
+robots: $(VENV)/.ready-robots
+	LEASTACTION_FUZZ=10000 $(BIN)/python -m pytest tests/io
+	$(BIN)/python -m benchmarks robots
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks

@@ -25,7 +25,7 @@ from .constraints import (
 )
 from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
-from .errors import ConvergenceError, FormatError, LeastActionError, MechanismError, SingularMassError, StateError
+from .errors import ConvergenceError, FormatError, LeastActionError, LimitError, MechanismError, SingularMassError, StateError
 from .forces import CustomForce, Damper, Drag, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree
 from .integrators import (
@@ -44,6 +44,7 @@ from .integrators import (
 )
 from .io import load, save
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
+from .limits import Limit
 from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
@@ -59,10 +60,10 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaptiveStep", "Box", "Cam", "Capsule", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
     "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
-    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism",
-    "MechanismError", "Mesh", "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4",
-    "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate",
-    "Sphere", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal",
-    "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples", "library",
-    "linearize", "load", "plot", "save", "simulate", "solvability", "to_maximal", "to_minimal",
+    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Maximal",
+    "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose",
+    "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
+    "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint",
+    "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete",
+    "dynamics", "examples", "library", "linearize", "load", "plot", "save", "simulate", "solvability", "to_maximal", "to_minimal",
 ]  # fmt: skip

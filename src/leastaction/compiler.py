@@ -15,7 +15,8 @@ from .constraints import base as closures
 from .errors import MechanismError, SingularMassError
 from .joints.dispatch import PARAMETERS
 from .kernels.tree import layout as L
-from .mechanism import WORLD, Body, Frame, Mechanism
+from .limits import Limit
+from .mechanism import PRINTED, WORLD, Body, Frame, Mechanism
 from .model import Model, Part
 from .pose import Pose
 from .shapes import PlacedShape
@@ -73,8 +74,9 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
         fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
-        shapes=_shapes(mechanism, place), notes=mechanism.notes,
+        shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes,
     )  # fmt: skip
+    _check_inertias(model)
     _check_mass(model)
     return model
 
@@ -84,6 +86,16 @@ def _shapes(mechanism: Mechanism, place: dict[str, tuple[int, Pose]]) -> tuple[P
         if placed.body not in place:
             raise MechanismError(f"a shape was given to {placed.body!r}, which does not exist; bodies and frames are {listed(place)}")
     return tuple(mechanism.shapes)
+
+
+def _limits(mechanism: Mechanism, moving: list[Body]) -> tuple[Limit, ...]:
+    limited = {b.joint_name: b.joint for b in moving}
+    for name in mechanism.limits:
+        if name not in limited:
+            raise MechanismError(f"limits were given to joint {name!r}, which does not exist or is fixed; joints are {listed(limited)}")
+        if limited[name].nq != 1:
+            raise MechanismError(f"limits were given to joint {name!r}, which is {limited[name]!r}; joints with one coordinate have them")
+    return tuple(mechanism.limits[name] for name in limited if name in mechanism.limits)
 
 
 def _kind(body: Body) -> int:
@@ -193,6 +205,21 @@ def _call(mechanism: Mechanism, name: str, made: list[closures.Closure], first: 
     several = len(made) > first + 1
     for k in range(first, len(made)):
         made[k] = replace(made[k], name=f"{name} {k - first + 1}" if several else name)
+
+
+def _check_inertias(model: Model) -> None:
+    """Single parts may have inertias that no body has; what moves as one must have no negative moment, or its energy could be negative."""
+    for i, row in enumerate(model.tree.body[1:], start=1):
+        about_origin = _spatial_inertia(row)[:3, :3]
+        com = row[L.MOMENT : L.MOMENT + 3] / (row[L.MASS] or 1.0)
+        moments = np.linalg.eigvalsh(about_origin - row[L.MASS] * (com @ com * np.eye(3) - np.outer(com, com)))
+        if moments[0] < -PRINTED * moments[2] - 1e-14 * np.abs(about_origin).max():
+            parts = [part.name for part in model.parts if part.place[0] == i and part.mass > 0.0]
+            together = f" (with everything fixed to it: {listed(parts)})" if len(parts) > 1 else ""
+            raise MechanismError(
+                f"body {model.bodies[i - 1].name!r}{together} has the negative principal moment of inertia {moments[0]:.3g} kg m^2 beside "
+                f"the largest of {moments[2]:.3g}, so that its kinetic energy could be negative; correct its inertia"
+            )
 
 
 def _check_mass(model: Model) -> None:

@@ -33,6 +33,14 @@ class SingularMassError(MechanismError):
     """Some motion of the mechanism moves no mass, so its acceleration is undefined."""
 
 
+class LimitError(LeastActionError):
+    """A step of a Simulator took a joint beyond its limit.  The simulator stands at the end of that step."""
+
+    def __init__(self, message: str, *, time: float):
+        super().__init__(message)
+        self.time = time
+
+
 class ConvergenceError(LeastActionError, ArithmeticError):
     """The equations of one step were not solved.  `trajectory` holds the steps before it."""
 

@@ -17,6 +17,7 @@ from .constraints.base import Constraint
 from .errors import MechanismError
 from .forces.base import Force
 from .joints import Joint
+from .limits import Limit
 from .pose import Pose
 from .shapes import VISUAL, PlacedShape, Shape, place
 
@@ -67,6 +68,7 @@ class Mechanism:
         self.forces: list[Force] = []
         self.constraints: list[Constraint] = []
         self.shapes: list[PlacedShape] = []
+        self.limits: dict[str, Limit] = {}  # by joint name
         self._notes: list[str] = []
         self._moved_by: dict[str, str] = {}  # joint name -> body name
 
@@ -101,6 +103,7 @@ class Mechanism:
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike = (0.0, 0.0, 0.0),
         joint_name: str | None = None,
+        unphysical: bool = False,
     ) -> Body:
         """Add a body.
 
@@ -109,6 +112,7 @@ class Mechanism:
         placement   pose of the joint in the parent's frame when the joint coordinates are zero
         mass, com, inertia   kg; m, in the body frame; kg m^2 about the com, 3 principal numbers or 3x3, body axes
         joint_name  name of the joint if it differs from the body's
+        unphysical  take an inertia that no body can have as it is written, with a note: many robot files contain such ones
         """
         self._check_new_name(name, "body")
         where = f"body {name!r}"
@@ -119,7 +123,7 @@ class Mechanism:
         joint_name = name if joint_name is None else checked_name(joint_name, f"{where}: joint_name")
         if joint_name in self._moved_by:
             raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {self._moved_by[joint_name]!r}")
-        moments, changed = _inertia(inertia, where)
+        moments, changed = _inertia(inertia, where, unphysical)
         body = Body(
             name=name,
             parent=checked_name(parent, f"{where}: parent"),
@@ -182,6 +186,19 @@ class Mechanism:
         self.shapes.append(placed)
         return placed
 
+    def add_limit(
+        self, joint: str, lower: float = -np.inf, upper: float = np.inf, *, velocity: float = np.inf, effort: float = np.inf
+    ) -> Limit:
+        """Say how far a joint with one coordinate goes (rad or m).  A run stops where it goes further, unless told to ignore limits.
+
+        velocity, effort   largest speed and largest joint force; kept in `model.limits`, runs do not look at them
+        """
+        limit = Limit(joint, lower, upper, velocity, effort)
+        if joint in self.limits:
+            raise MechanismError(f"joint {joint!r} has limits already, {self.limits[joint]!r}; give them once")
+        self.limits[joint] = limit
+        return limit
+
     @property
     def joint_names(self) -> list[str]:
         return [b.joint_name for b in self.bodies.values()]
@@ -193,7 +210,7 @@ class Mechanism:
         return compile_mechanism(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the description to a file; the suffix says the format (.sexp)."""
+        """Write the description to a file; the suffix says the format (.sexp, .urdf)."""
         from .io import save
 
         save(self, path)
@@ -225,15 +242,12 @@ def in_words(notes: tuple[str, ...]) -> str:
     return f", {len(notes)} note{'s' * (len(notes) > 1)} (see .notes)" if notes else ""
 
 
-_PRINTED = 1e-6  # of the largest moment: what is lost when an inertia is written to a file with six digits
+PRINTED = 1e-6  # of the largest moment: what is lost when an inertia is written to a file with six digits
 _ROUNDING = 1e-15  # of the largest moment: what arithmetic cannot tell from zero
 
 
-def _inertia(value: ArrayLike | Sequence[float], where: str) -> tuple[NDArray[np.float64], str]:
-    """(3, 3) inertia that some body can have, and a sentence on what was changed for that; empty if nothing was.
-
-    Principal moments are judged relative to the largest of them.  Those that rounding made negative, or left beside zero, become zero.
-    """
+def _inertia(value: ArrayLike | Sequence[float], where: str, unphysical: bool) -> tuple[NDArray[np.float64], str]:
+    """(3, 3) inertia, and a sentence on what was changed or is wrong; empty if nothing is."""
     a = numbers(value, f"{where}: inertia", MechanismError, finite=False, wanted="3 principal moments or a 3x3 matrix")
     if a.shape == (3,):
         a = np.diag(a)
@@ -244,17 +258,29 @@ def _inertia(value: ArrayLike | Sequence[float], where: str) -> tuple[NDArray[np
     skewness = float(np.abs(a - a.T).max())
     if skewness > 1e-9 * float(np.abs(a).max()):
         raise MechanismError(f"{where}: inertia is not symmetric (largest difference {skewness:.3g}); use (a + a.T)/2 if that is rounding")
-    a = 0.5 * (a + a.T)
+    try:
+        return _possible(0.5 * (a + a.T), where)
+    except MechanismError as error:
+        if not unphysical:
+            raise
+        return 0.5 * (a + a.T), f"{error}; it is taken as it is written"
+
+
+def _possible(a: NDArray[np.float64], where: str) -> tuple[NDArray[np.float64], str]:
+    """An inertia that some body can have, and a sentence on what was changed for that.
+
+    Principal moments are judged relative to the largest of them.  Those that rounding made negative, or left beside zero, become zero.
+    """
     moments, axes = np.linalg.eigh(a)
     largest = moments[2]
-    if moments[0] < -_PRINTED * largest:
+    if moments[0] < -PRINTED * largest:
         raise MechanismError(
             f"{where}: inertia has the negative principal moment {moments[0]:.3g} kg m^2, which is more than rounding beside the largest, "
             f"{largest:.3g}; all must be >= 0"
         )
     zeroed = (moments != 0.0) & (moments <= _ROUNDING * largest)
     kept = np.where(zeroed, 0.0, moments)
-    if kept[0] + kept[1] < largest * (1.0 - _PRINTED):
+    if kept[0] + kept[1] < largest * (1.0 - PRINTED):
         raise MechanismError(
             f"{where}: principal moments {kept[0]:.4g}, {kept[1]:.4g}, {kept[2]:.4g} kg m^2 belong to no body "
             "(the two smaller must add up to at least the largest); is the inertia about the com, and complete?"

@@ -15,6 +15,7 @@ from .errors import StateError
 from .joints import SymbolicJoint
 from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
+from .limits import Limit
 from .mechanism import Body, in_words
 from .pose import Pose
 from .shapes import PlacedShape
@@ -53,6 +54,7 @@ class Model:
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
     parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
     shapes: tuple[PlacedShape, ...] = ()  #: looks of bodies and frames, see `Mechanism.add_shape`
+    limits: tuple[Limit, ...] = ()  #: how far joints go, in the order of the joints; see `Mechanism.add_limit`
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import atan2, hypot
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -98,6 +100,15 @@ def quaternion_of_rotation(R: NDArray[np.float64]) -> NDArray[np.float64]:
     q = np.array([[s, a, b, c], [a, s, d, e], [b, d, s, f], [c, e, f, s]][largest])
     q /= np.linalg.norm(q)
     return q if q[0] >= 0 else -q
+
+
+def rpy_of_rotation(R: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a rotation matrix, R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    flat = hypot(R[0, 0], R[1, 0])
+    pitch = atan2(-R[2, 0], flat)
+    if flat > 1e-12:
+        return atan2(R[2, 1], R[2, 2]), pitch, atan2(R[1, 0], R[0, 0])
+    return 0.0, pitch, atan2(-R[0, 1], R[1, 1])  # only the sum or difference of roll and yaw is defined
 
 
 def _checked_rotation(R: NDArray[np.float64]) -> NDArray[np.float64]:

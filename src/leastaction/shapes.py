@@ -83,6 +83,19 @@ class PlacedShape:
     role: str  #: VISUAL: drawn; COLLISION: what could touch
 
 
+def not_simulated(shapes: Sequence[PlacedShape]) -> tuple[str, ...]:
+    """What a simulation does not do about shapes, in sentences."""
+    touching = [placed for placed in shapes if placed.role == COLLISION]
+    if not touching:
+        return ()
+    bodies = len({placed.body for placed in touching})
+    several = "s" * (len(touching) > 1)
+    return (
+        f"{len(touching)} collision shape{several} on {bodies} bod{'ies' if bodies > 1 else 'y'} {'are' if several else 'is'} "
+        "not simulated: bodies pass through each other and through the ground",
+    )
+
+
 def place(body: str, shape: Shape, placement: Pose | None, color: Sequence[float] | None, role: str) -> PlacedShape:
     where = f"shape of {body!r}"
     if not isinstance(shape, Shape):

@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly.closing import ClosedEvaluator
-from .checks import number, numbers, time_step, whole_number
+from .checks import listed, number, numbers, time_step, whole_number
 from .dynamics import explain_singular
-from .errors import ConvergenceError, SingularMassError, StateError
+from .errors import ConvergenceError, LimitError, SingularMassError, StateError
 from .integrators import Integrator, Trapezoid, Variational
-from .integrators.base import Advance, Stepper
+from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
-from .kernels.stepping.record import EVERY, Record, add_step, copy_row, rewind
+from .integrators.watch import LimitWatch
+from .kernels.stepping.record import EVERY, ROWS, Record, add_step, copy_row, rewind
 from .model import Coordinates, Model
 from .progress import Progress
 from .reactions import Nodes, Reactions
+from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
 from .state import State
 from .trajectory import Trajectory
@@ -47,6 +49,7 @@ def simulate(
     record_every: int = 1,
     progress: bool | None = None,
     guard: bool = False,
+    limits: str = "stop",
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
@@ -57,8 +60,10 @@ def simulate(
     record_every  keep every n-th node
     progress      show a progress bar; by default on a terminal when the run is long
     guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
+    limits        "stop": the run ends with the first node where a joint is beyond its limit, and `message` names it, because stops of
+                  joints are not simulated: what follows is not what the mechanism does; "ignore": joints pass, and `warnings` names them
     """
-    simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard)
+    simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits)
     if not simulator.integrator.uniform and duration is not None:
         return _run_for(simulator, duration, steps, tau, control, record_every)
     count = _count_steps(simulator.dt, duration, steps)
@@ -87,6 +92,7 @@ class Simulator:
         q: Coordinates = None,
         v: Coordinates = None,
         guard: bool = False,
+        limits: str = "stop",
     ):
         if not isinstance(model, Model):
             hint = "; call .compile() on the mechanism first" if hasattr(model, "compile") else ""
@@ -110,6 +116,10 @@ class Simulator:
         self.dt = certified_dt(model, start, self.integrator) if by_certificate else time_step(dt)  # type: ignore[arg-type]
         if guard:
             self.integrator = Guarded(self.integrator, bound_in_words)
+        self.limits = checked_choice(limits, ("stop", "ignore"), "limits")
+        self._limits = LimitWatch(model)
+        self._watch = self._limits if self._limits and self.limits == "stop" else None
+        self._check_start(start.q)
         self.steps = 0
         self._evaluator = ClosedEvaluator(model)
         self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
@@ -119,6 +129,14 @@ class Simulator:
     def subdivided(self) -> list[tuple[float, int]]:
         """(time, number of parts) of the steps that the guard subdivided."""
         return list(self._stepper.subdivided) if isinstance(self._stepper, GuardedStepper) else []
+
+    def _check_start(self, q: NDArray[np.float64]) -> None:
+        beyond = self._watch.beyond(q) if self._watch else []
+        if beyond:
+            assert self._watch is not None
+            words = "; ".join(self._watch.in_words(limit, q, "is") for limit in beyond)
+            nearest = {limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][0], limit.lower, limit.upper)) for limit in beyond}
+            raise StateError(f"at the start {words}; start elsewhere, for example q={nearest}, or with limits='ignore'")
 
     def _set_up(self, stepper: Stepper) -> None:
         """Go on with this stepper."""
@@ -172,6 +190,8 @@ class Simulator:
             record = self._stepper.make_record(1, 0)
             self._stepper.write(record)
             raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, 0.0, self._last_tau[None]))
+        if result.limit:
+            raise LimitError(f"step {self.steps} ended at t = {self.t:g} s: {result.limit}; limits='ignore' lets joints pass", time=self.t)
 
     def _one_step(self) -> Advance:
         """With the forces in self._tau; leaves the node it leads to in self._now."""
@@ -180,8 +200,10 @@ class Simulator:
         self.steps += result.steps
         if result.failure:
             self._look()
-        else:
-            self._last_tau = self._tau[0].copy()
+            return result
+        self._last_tau = self._tau[0].copy()
+        if self._watch and self._watch.passed(self._now.q[0]).any():
+            result.limit = self._watch.in_words(self._watch.beyond(self._now.q[0])[0], self._now.q[0])
         return result
 
     def reverse(self) -> None:
@@ -213,22 +235,38 @@ class Simulator:
         self, steps: int, forces: NDArray[np.float64], control: Control | None, every: int, progress: bool | None, end: float
     ) -> Trajectory:
         """At most `steps` steps, and with an integrator that chooses their length none that starts at or after the time `end`."""
+        self._check_start(self._now.q[0])
         record = self._make_record(steps, every)
         began = time.perf_counter()
         with Progress(steps, self.dt, progress) as bar:
             if control is None:
-                failed = self._run_compiled(record, steps, forces, bar, end)
+                ended = self._run_compiled(record, steps, forces, bar, end)
             else:
                 forces = np.zeros((steps, self.model.nv))
-                failed = self._run_controlled(record, steps, control, bar, end, forces)
+                ended = self._run_controlled(record, steps, control, bar, end, forces)
         trajectory = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, forces)
-        if failed is not None:
-            raise self._failure(failed, trajectory)
+        trajectory.warnings = self._warnings(trajectory)
+        if ended.failure:
+            raise self._failure(ended, trajectory)
+        if ended.limit:
+            trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
         return trajectory
+
+    def _warnings(self, trajectory: Trajectory) -> tuple[str, ...]:
+        """What is not simulated, and which joints passed their limits at recorded nodes."""
+        found = list(not_simulated(self.model.shapes)) if self.model.shapes else []
+        if self._limits and not self._watch:
+            passed = self._limits.passed(trajectory.q)
+            first = {self._limits.limits[k].joint: trajectory.t[passed[:, k].argmax()] for k in np.flatnonzero(passed.any(axis=0))}
+            if first:
+                order = sorted(first, key=lambda joint: first[joint])
+                joints = f"joint{'s' * (len(order) > 1)} {listed(order)}"
+                found.append(f"limits are ignored, and {joints} went beyond, the first at t = {first[order[0]]:g} s")
+        return tuple(found)
 
     def _make_record(self, steps: int, every: int) -> Record:
         """Room for the whole run; the present node is its first row."""
-        rows = steps // every + 1
+        rows = steps // every + 1 + (self._watch is not None)  # one more: where a limit is passed
         try:
             record = self._stepper.make_record(rows, steps, every)
         except (MemoryError, ValueError):
@@ -238,7 +276,7 @@ class Simulator:
         copy_row(self._now, 0, record)
         return record
 
-    def _run_compiled(self, record: Record, steps: int, forces: NDArray[np.float64], bar: Progress, end: float) -> Advance | None:
+    def _run_compiled(self, record: Record, steps: int, forces: NDArray[np.float64], bar: Progress, end: float) -> Advance:
         """Chunks of many steps in compiled code, so long that Python costs nothing, so short that the bar moves."""
         chunk, done = int(record.cursor[EVERY]), 0
         while done < steps:
@@ -246,24 +284,39 @@ class Simulator:
             tau = forces if len(forces) == 1 else forces[done : done + size]
             began = time.perf_counter()
             with _interrupt_later():
-                result = self._stepper.advance(size, tau, record, end)
+                result = self._advance(size, tau, record, end)
                 self.steps += result.steps
-                self._look()
+                if result.limit:
+                    self._go_back(record)
+                else:
+                    self._look()
             if result.steps:
                 self._last_tau = tau[min(result.steps, len(tau)) - 1].copy()
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
             done += result.steps
-            if result.failure:
+            if result.failure or result.limit or result.steps < size:  # the last: the end of the run was reached
                 return result
-            if result.steps < size:
-                break  # the end of the run was reached
             bar.update(done)
-        return None
+        return Advance(done)
+
+    def _advance(self, size: int, tau: NDArray[np.float64], record: Record, end: float) -> Advance:
+        if self._watch:
+            return self._watch.advance(self._stepper, size, tau, record, end)
+        return self._stepper.advance(size, tau, record, end)
+
+    def _go_back(self, record: Record) -> None:
+        """To the last node of the record: the stepper went further before somebody looked."""
+        rewind(self._now)
+        copy_row(record, int(record.cursor[ROWS]) - 1, self._now)
+        parts = [(t, n) for t, n in self.subdivided if t < self.t]
+        self._set_up(self.integrator.start(self.model, self.state, self.dt))
+        if isinstance(self._stepper, GuardedStepper):
+            self._stepper.subdivided = parts
 
     def _run_controlled(
         self, record: Record, steps: int, control: Control, bar: Progress, end: float, forces: NDArray[np.float64]
-    ) -> Advance | None:
+    ) -> Advance:
         """One step at a time, each with the forces the control law asks for, which are kept in `forces`."""
         for done in range(1, steps + 1):
             if not self.t < end:
@@ -273,10 +326,12 @@ class Simulator:
                 result = self._one_step()
             if result.failure:
                 return result
-            if add_step(record, int(self._now.evaluations[0])):
+            if add_step(record, int(self._now.evaluations[0])) or result.limit:
                 copy_row(self._now, 0, record)
+            if result.limit:
+                return result
             bar.update(done)
-        return None
+        return Advance(steps)
 
     def _ask(self, control: Control) -> NDArray[np.float64]:
         forces = control(self.t, self.state)
@@ -323,7 +378,11 @@ def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, cont
     parts = [simulator.run(0)]
     while simulator.t < end:
         parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))
-    return Trajectory.joined(parts)
+        if parts[-1].message != parts[0].message:
+            break  # at a limit
+    run = Trajectory.joined(parts)
+    run.warnings = simulator._warnings(run)
+    return run
 
 
 def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:

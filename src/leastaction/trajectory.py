@@ -32,13 +32,14 @@ class Trajectory:
     recorded: Array  #: (T, nv) what the integrator keeps beside q; see `Integrator.recording`
     iterations: NDArray[np.int64]  #: (steps,) residual evaluations (or force evaluations) of every step
     elapsed: float = 0.0  #: wall time of the simulation without compilation, s
-    converged: bool = True  #: False if it stopped early
-    message: str = "finished"  #: why it stopped
+    converged: bool = True  #: False if a step was not solved
+    message: str = "finished"  #: or why it stopped early: a step that was not solved, a joint beyond its limit
     errors: Array | None = None  #: (T,) largest violation of a constraint, if the integrator kept any
     multipliers: Array | None = None  #: (T, m) impulses of the constraint rows over the step that ends in the node
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
     tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step
     every: int = 1  #: after how many steps a node was recorded
+    warnings: tuple[str, ...] = ()  #: what to know before this run is trusted, one sentence each; empty if there is nothing
 
     @classmethod
     def from_record(cls, record: Record, stepper: Stepper, integrator: Integrator, elapsed: float, tau: Array) -> Trajectory:
@@ -166,5 +167,6 @@ class Trajectory:
             rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
         if self.redundant:
             rows.append(("redundant", "; ".join(self.redundant)))
+        rows += [("warning", sentence) for sentence in self.warnings]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)

@@ -47,6 +47,12 @@ def test_animation_is_the_simulated_motion(demo):
     np.testing.assert_allclose(angles[-1], np.cumsum(run.q[-1]), atol=1e-3)
 
 
+def test_prints_json(tmp_path, capsys):
+    assert main(["demo", "--links", "1", "--duration", "0.1", "--out", str(tmp_path), "--json"]) == 0
+    known = json.loads(capsys.readouterr().out)
+    assert len(known["runs"]) == 2 and known["written"] == [str(tmp_path / "energy.png"), str(tmp_path / "index.html")]
+
+
 def test_prints_a_row_per_integrator(tmp_path, capsys):
     assert main(["demo", "--links", "1", "--duration", "0.1", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out

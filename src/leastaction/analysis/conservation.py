@@ -20,7 +20,11 @@ def drift(run: Trajectory) -> float:
 
     Oscillation averages out, so what is left is the one-sided gain or loss.
     """
-    energy = run.energy
+    return one_sided_change(run.energy)
+
+
+def one_sided_change(energy: Array) -> float:
+    """Mean of the last tenth of the numbers minus mean of the first tenth."""
     tenth = max(1, len(energy) // 10)
     return float(energy[-tenth:].mean() - energy[:tenth].mean())
 

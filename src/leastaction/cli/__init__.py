@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import LeastActionError
-from . import cache, demo
+from . import cache, compare, convert, demo, info, run
 
-COMMANDS = {"cache": cache, "demo": demo}
+COMMANDS = {"info": info, "run": run, "compare": compare, "convert": convert, "demo": demo, "cache": cache}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code: 0, or 1 after an error that was explained on stderr."""
+    """Run a command; returns the exit code: 0, 1 after an error that was explained on stderr, or what the command returns."""
     parser = argparse.ArgumentParser(prog="leastaction", description="Multibody simulation with variational integrators.")
     parser.add_argument("--version", action="version", version=f"leastaction {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, module in COMMANDS.items():
         command = commands.add_parser(
-            name, help=module.HELP, description=module.HELP, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+            name, help=module.HELP, description=module.HELP, epilog=getattr(module, "EPILOG", None), formatter_class=_Help
         )
         module.add_arguments(command)
     arguments = parser.parse_args(argv)
     try:
-        COMMANDS[arguments.command].run(arguments)
+        return COMMANDS[arguments.command].run(arguments) or 0
     except (LeastActionError, ImportError, OSError) as error:
-        print(f"leastaction {arguments.command}: {error}", file=sys.stderr)
+        if getattr(arguments, "json", False):
+            print(json.dumps({"error": str(error), "kind": type(error).__name__}, indent=2))
+        else:
+            print(f"leastaction {arguments.command}: {error}", file=sys.stderr)
         return 1
-    return 0
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Defaults are shown, and examples keep their lines."""

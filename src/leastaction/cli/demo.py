@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=float, default=10.0, help="simulated time, s")
     parser.add_argument("--dt", type=float, default=1e-3, help="time step, s")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for energy.png and index.html")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, errors too")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -48,20 +50,23 @@ def _without_garbage_collection() -> Iterator[None]:
 
 def compare(arguments: argparse.Namespace) -> None:
     model = la.examples.chain(arguments.links).compile()
-    print(f"{model.name}, first joint at 45 degrees, let go: {arguments.duration:g} s in steps of {arguments.dt:g} s\n")
+    say = (lambda *_: None) if arguments.json else print
+    say(f"{model.name}, first joint at 45 degrees, let go: {arguments.duration:g} s in steps of {arguments.dt:g} s\n")
     runs = {
         label: la.simulate(model, dt=arguments.dt, duration=arguments.duration, q={"link1": _START}, integrator=integrator)
         for label, integrator in contenders().items()
     }
     rows = comparison(runs)
-    print(as_text(rows))
+    say(as_text(rows))
 
     arguments.out.mkdir(parents=True, exist_ok=True)
     picture, document = arguments.out / "energy.png", arguments.out / "index.html"
     plot.energy(runs, save_to=picture, title=f"Energy error: {model.name}, {1e3 * arguments.dt:g} ms steps")
     command = f"leastaction demo --links {arguments.links} --duration {arguments.duration:g} --dt {arguments.dt:g}"
     document.write_text(page(runs, rows, picture.read_bytes(), command), encoding="utf-8")
-    print(f"\nwrote {picture} and {document}; open the second in a browser to see it move")
+    say(f"\nwrote {picture} and {document}; open the second in a browser to see it move")
+    if arguments.json:
+        print(json.dumps({"model": model.name, "runs": rows, "written": [str(picture), str(document)]}, indent=2))
 
 
 def contenders() -> dict[str, la.Integrator]:

@@ -28,6 +28,7 @@ class Advance:
     steps: int
     failure: str = ""  #: empty, or what went wrong and what to try
     residual: float = 0.0
+    limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
 
 
 class Stepper:

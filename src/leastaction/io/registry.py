@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from inspect import Parameter, signature
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import FormatError
 from ..mechanism import Mechanism
@@ -14,8 +16,12 @@ from ..mechanism import Mechanism
 class Format(Protocol):
     """What a format is: a module, or anything else, with these two functions."""
 
-    def read(self, path: Path) -> Mechanism:
-        """The mechanism in the file; a FormatError says file, line and what is wrong there."""
+    @property
+    def read(self) -> Callable[..., Mechanism]:
+        """read(path): the mechanism in the file; a FormatError says file, line and what is wrong there.
+
+        Keyword arguments of it are options of `load`.
+        """
         ...
 
     def write(self, mechanism: Mechanism) -> str:
@@ -24,7 +30,10 @@ class Format(Protocol):
 
 
 #: suffix -> module of this room, or a format that was registered
-FORMATS: dict[str, str | Format] = {".sexp": "sexp"}
+FORMATS: dict[str, str | Format] = {".sexp": "sexp", ".urdf": "urdf"}
+
+#: suffixes of files that other programs turn into one of these -> what to do
+_SOURCES = {".xacro": "xacro {name} > {stem}.urdf"}
 
 
 def register(suffix: str, form: Format) -> None:
@@ -37,13 +46,26 @@ def register(suffix: str, form: Format) -> None:
     FORMATS[suffix] = form
 
 
-def load(path: str | PathLike[str]) -> Mechanism:
-    """Read a mechanism from a file; the suffix says the format."""
+def load(path: str | PathLike[str], **options: Any) -> Mechanism:
+    """Read a mechanism from a file; the suffix says the format.
+
+    options   of a .urdf file: floating=True, ignore=["friction", ...], packages=["folder"], see docs/urdf.md; a .sexp file has none
+    """
     where = Path(path)
     form = _format(where, "read")
+    known = _options(form)
+    for name in options:
+        if name not in known:
+            takes = f"takes {', '.join(f'{k}=' for k in known)}" if known else "takes no options"
+            raise FormatError(f"load got {name}= for {where.name!r}; the format {where.suffix.lower()} {takes}")
     if not where.is_file():
         raise FormatError(f"there is no file {str(where)!r}; give the path of a mechanism, one of *{', *'.join(FORMATS)}")
-    return form.read(where)
+    return form.read(where, **options)
+
+
+def options_of(path: str | PathLike[str]) -> list[str]:
+    """Names of the options `load` takes for a file of this suffix."""
+    return _options(_format(Path(path), "read"))
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
@@ -57,12 +79,19 @@ def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
 
 def _format(path: Path, what: str) -> Format:
     suffix = path.suffix.lower()
+    if suffix in _SOURCES:
+        command = _SOURCES[suffix].format(name=path.name, stem=path.name.split(".")[0])
+        raise FormatError(f"cannot {what} {path.name!r} itself; let its own program make a robot file of it: {command}")
     if suffix not in FORMATS:
         raise FormatError(f"cannot {what} {path.name!r}: no format has the suffix {suffix!r}; those there are: {', '.join(FORMATS)}")
     found = FORMATS[suffix]
     if isinstance(found, str):
         return _check(import_module(f"{__package__}.{found}"), suffix)
     return found
+
+
+def _options(form: Format) -> list[str]:
+    return [p.name for p in signature(form.read).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
 
 
 def _check(form: Format, suffix: str) -> Format:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..frames import PRIMITIVES, FrameTree
 from ..joints import Fixed, Revolute
 from ..mechanism import WORLD, Mechanism
 from .expressions import Expression, parse
+from .places import at
 
 SYSTEMS = ("mechanical-system", "system")
 
@@ -40,17 +40,6 @@ def parse_mechanism(text: str, path: str = "", name: str = "mechanism") -> Mecha
     if len(expressions) > 1:
         expressions[1].fail(f"{expressions[1]} stands outside of the system, which ended before; is a ) too many?")
     return _Reader(name).system(system)
-
-
-@contextmanager
-def _at(expression: Expression) -> Iterator[None]:
-    """Errors of the description get the place in the file."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except MechanismError as error:
-        raise expression.error(str(error)) from error
 
 
 class _Reader:
@@ -104,7 +93,7 @@ class _Reader:
             transforms, name, mass, children = self._parts(frame)
             for i, (primitive, parameter) in enumerate(transforms):
                 last = i == len(transforms) - 1
-                with _at(primitive):
+                with at(primitive):
                     node = self.tree.add(
                         parent, primitive.word, parameter, name if last else None,
                         mass=mass[0] if last else 0.0, inertia=mass[1:] if last else np.zeros(3),
@@ -156,7 +145,7 @@ class _Reader:
         if len(values) == 1 and values[0].quoted:  # Table II: (MASS "1 0.1 0.1 0.1")
             values = [Expression(values[0].line, values[0].column, values[0].path, text=t, value=v) for t, v in _split(values[0].text)]
         mass = self._numbers(item, values, (1, 4), "(Mass m) or (Mass m Ixx Iyy Izz)")
-        with _at(item):
+        with at(item):
             if mass[0] < 0.0:
                 raise MechanismError(f"mass {mass[0]:g} kg; it needs a number >= 0")
         return np.append(mass, np.zeros(4 - len(mass)))
@@ -174,14 +163,14 @@ class _Reader:
     def _close_points(self) -> None:
         for (a, b), rows in self.points.items():
             component = rows[0][0]
-            with _at(component):
+            with at(component):
                 self.mechanism.add_constraint(_coincident(self.mechanism, a, b, np.array([d for _, d in rows])))
 
     def _distance_constraint(self, component: Expression) -> None:
         form = '(distance-constraint "A" "B" length)'
         a, b, rest = self._two_frames(component, form)
         length = self._numbers(component, _without_name(rest), (1,), form)[0]
-        with _at(component):
+        with at(component):
             self.mechanism.add_constraint(Distance(a, b, length))
 
     def _screw_constraint(self, component: Expression) -> None:
@@ -189,7 +178,7 @@ class _Reader:
         items = _without_name(_items(component)[1:])
         angle, travel = self._coordinates(component, items, 2, form)
         pitch = self._numbers(component, items[2:], (1,), form)[0]
-        with _at(component):
+        with at(component):
             self.mechanism.add_constraint(Gear(travel, angle, pitch))
 
     # ------------------------------------------------------------------------------------------------ forces
@@ -198,7 +187,7 @@ class _Reader:
         form = '(linear-spring "A" "B" stiffness length)'
         a, b, rest = self._two_frames(component, form)
         stiffness, length = self._numbers(component, _without_name(rest), (2,), form)
-        with _at(component):
+        with at(component):
             self.mechanism.add_force(LinearSpring(a, b, float(stiffness), float(length)))
 
     def _joint_spring(self, component: Expression) -> None:
@@ -206,14 +195,14 @@ class _Reader:
         items = _without_name(_items(component)[1:])
         (coordinate,) = self._coordinates(component, items, 1, form)
         values = self._numbers(component, items[1:], (1, 2), form)
-        with _at(component):
+        with at(component):
             self.mechanism.add_force(Spring(coordinate, values[0], values[1] if len(values) > 1 else None))
 
     def _damper(self, component: Expression) -> None:
         form = '(damper "coordinate" damping)'
         items = _without_name(_items(component)[1:])
         (coordinate,) = self._coordinates(component, items, 1, form)
-        with _at(component):
+        with at(component):
             self.mechanism.add_force(Damper(coordinate, self._numbers(component, items[1:], (1,), form)[0]))
 
     def _wrench(self, component: Expression) -> None:
@@ -222,7 +211,7 @@ class _Reader:
         (frame,) = self._named(component, items, 1, form, "frame", self.places)
         values = self._numbers(component, items[1:], (3, 6), form)
         axes = "body" if component.head == "body-wrench" else "world"
-        with _at(component):
+        with at(component):
             self.mechanism.add_force(Wrench(frame, values[:3], values[3:] if len(values) == 6 else (0.0, 0.0, 0.0), frame=axes))
 
     # ------------------------------------------------------------------------------------------------ pieces

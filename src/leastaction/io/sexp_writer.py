@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import atan2, hypot
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +12,7 @@ from ..frames import PRIMITIVES, axis_of
 from ..joints.base import frame_with_z
 from ..joints.primitives import SLIDE_Z, TURN_Z, Primitive
 from ..mechanism import WORLD, Body, Frame, Mechanism
-from ..pose import Pose
+from ..pose import Pose, rpy_of_rotation
 from .expressions import quote
 
 _DEEPEST = 30  # levels that are indented; deeper ones stay there, or the file of a long chain would consist of blanks
@@ -22,6 +20,9 @@ _DEEPEST = 30  # levels that are indented; deeper ones stay there, or the file o
 
 def write(mechanism: Mechanism) -> str:
     """The text of a .sexp file."""
+    if mechanism.shapes or mechanism.limits:
+        what = "shapes of bodies" if mechanism.shapes else "limits of joints"
+        raise FormatError(f"a .sexp file cannot hold the {what} of {mechanism.name!r}; remove them from the mechanism first")
     children: dict[str, list[Body | Frame]] = {}
     things: list[Body | Frame] = [*mechanism.bodies.values(), *mechanism.frames.values()]
     for thing in things:
@@ -91,13 +92,7 @@ def _mass_numbers(mass: float, moments: NDArray[np.float64]) -> str:
 
 def _constants(pose: Pose) -> list[str]:
     """A pose as primitives: p, then R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    R = pose.R
-    flat = hypot(R[0, 0], R[1, 0])
-    pitch = atan2(-R[2, 0], flat)
-    if flat > 1e-12:
-        roll, yaw = atan2(R[2, 1], R[2, 2]), atan2(R[1, 0], R[0, 0])
-    else:  # only their sum or difference is defined
-        roll, yaw = 0.0, atan2(-R[0, 1], R[1, 1])
+    roll, pitch, yaw = rpy_of_rotation(pose.R)
     values = zip(("tx", "ty", "tz", "rz", "ry", "rx"), (*pose.p, yaw, pitch, roll), strict=True)
     return [f"{primitive} {_numbers([value])}" for primitive, value in values if value != 0.0]
 

@@ -1,0 +1,99 @@
+"""Looks after the limits of joints while steps are made: after every chunk of compiled steps, so that no kernel knows of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, rewind
+from ..limits import Limit
+from ..model import Model
+from .base import Advance, Stepper
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-9  # rad or m: a joint this far beyond its limit stands at it
+_BLOCK = 4096  # steps looked at together where not all of them are recorded
+
+
+class LimitWatch:
+    """The limits of a model as arrays; false if there are none."""
+
+    def __init__(self, model: Model):
+        self.limits = [limit for limit in model.limits if np.isfinite(limit.lower) or np.isfinite(limit.upper)]
+        self._model = model
+        self._columns = np.array([model.q_slice(limit.joint).start for limit in self.limits], dtype=np.int64)
+        self._lower = np.array([limit.lower - _ROUNDING for limit in self.limits])
+        self._upper = np.array([limit.upper + _ROUNDING for limit in self.limits])
+        self._fine: Record | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.limits)
+
+    def passed(self, q: Array) -> NDArray[np.bool_]:
+        """(..., number of limits): is the joint beyond its limit at q (..., nq)?"""
+        part = q[..., self._columns]
+        return (part < self._lower) | (part > self._upper)
+
+    def first(self, q: Array) -> int:
+        """The first of the nodes q (T, nq) with a joint beyond its limit; -1 if there is none."""
+        rows = np.flatnonzero(self.passed(q).any(axis=1))
+        return int(rows[0]) if len(rows) else -1
+
+    def beyond(self, q: Array) -> list[Limit]:
+        """The limits that are passed at the node q (nq,)."""
+        return [self.limits[k] for k in np.flatnonzero(self.passed(q))]
+
+    def in_words(self, limit: Limit, q: Array, verb: str = "went") -> str:
+        """joint 'elbow' went beyond its upper limit 2 rad, to 2.01 rad"""
+        at = self._model.q_slice(limit.joint).start
+        body = next(b for b in self._model.bodies if b.joint_name == limit.joint)
+        unit = "rad" if body.joint.angular[0] else "m"
+        which, value = ("upper", limit.upper) if q[at] > limit.upper else ("lower", limit.lower)
+        room = " (its limits leave it no room)" if limit.lower == limit.upper else ""
+        there = "to" if verb == "went" else "at"
+        return f"joint {limit.joint!r} {verb} beyond its {which} limit {value:g} {unit}, {there} {q[at]:.6g} {unit}{room}"
+
+    def advance(self, stepper: Stepper, steps: int, tau: Array, record: Record, end: float) -> Advance:
+        """`stepper.advance`, which ends with the first node beyond a limit; that node is recorded in any case.
+
+        The stepper may have gone further.
+        """
+        if int(record.cursor[EVERY]) == 1:
+            return self._advance_fine(stepper, steps, tau, record, end)
+        if self._fine is None:
+            self._fine = stepper.make_record(_BLOCK, _BLOCK)
+        done = 0
+        while done < steps:
+            size = min(_BLOCK, steps - done)
+            rewind(self._fine)
+            forces = tau if len(tau) == 1 else tau[done : done + size]
+            result = self._advance_fine(stepper, size, forces, self._fine, end)
+            _thin(self._fine, record, bool(result.limit))
+            done += result.steps
+            if result.failure or result.limit or result.steps < size:
+                return Advance(done, result.failure, result.residual, result.limit)
+        return Advance(done)
+
+    def _advance_fine(self, stepper: Stepper, steps: int, tau: Array, record: Record, end: float) -> Advance:
+        begun, written = int(record.cursor[STEPS]), int(record.cursor[ROWS])
+        result = stepper.advance(steps, tau, record, end)
+        row = self.first(record.q[written : int(record.cursor[ROWS])])
+        if row < 0:
+            return result
+        record.cursor[STEPS], record.cursor[ROWS] = begun + row + 1, written + row + 1
+        q = record.q[written + row]
+        return Advance(row + 1, limit=self.in_words(self.beyond(q)[0], q))
+
+
+def _thin(fine: Record, record: Record, with_last: bool) -> None:
+    """Add every node of `fine` that `record` is to keep, and the last one if wanted."""
+    made, begun, written = int(fine.cursor[STEPS]), int(record.cursor[STEPS]), int(record.cursor[ROWS])
+    record.evaluations[begun : begun + made] = fine.evaluations[:made]
+    kept = np.flatnonzero((begun + 1 + np.arange(made)) % int(record.cursor[EVERY]) == 0)
+    if with_last and (not len(kept) or kept[-1] != made - 1):
+        kept = np.append(kept, made - 1)
+    rows = slice(written, written + len(kept))
+    for name in ("t", "q", "p", "error", "multipliers"):
+        getattr(record, name)[rows] = getattr(fine, name)[kept]
+    record.cursor[STEPS], record.cursor[ROWS] = begun + made, written + len(kept)

@@ -1,0 +1,41 @@
+"""Limits of joints: how far the maker of a mechanism says they go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isnan
+
+from .checks import name
+from .errors import MechanismError
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Range of a joint with one coordinate.  A run stops where it is left, see `simulate(limits=...)`."""
+
+    joint: str  #: name of the joint
+    lower: float = -inf  #: rad or m
+    upper: float = inf  #: rad or m
+    velocity: float = inf  #: largest speed, rad/s or m/s; kept for you, runs do not look at it
+    effort: float = inf  #: largest joint force, N m or N; kept for you, runs do not look at it
+
+    def __post_init__(self) -> None:
+        where = f"limit of joint {name(self.joint, 'limit: joint')!r}"
+        for what in ("lower", "upper", "velocity", "effort"):
+            object.__setattr__(self, what, _number(getattr(self, what), f"{where}: {what}"))
+        if self.lower > self.upper:
+            raise MechanismError(f"{where}: lower = {self.lower:g} is greater than upper = {self.upper:g}")
+        for what in ("velocity", "effort"):
+            if getattr(self, what) < 0.0:
+                raise MechanismError(f"{where}: {what} = {getattr(self, what):g}; it needs a number >= 0")
+
+
+def _number(value: float, what: str) -> float:
+    """A number that may be infinite: no limit."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise MechanismError(f"{what} = {value!r} is not a number") from None
+    if isnan(result):
+        raise MechanismError(f"{what} = {value!r} is not a number")
+    return result

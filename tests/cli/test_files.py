@@ -1,0 +1,171 @@
+"""`leastaction info`, `run`, `compare`, `convert`: what they print, write and return."""
+
+import json
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.cli import COMMANDS, main
+
+ARM = """<robot name="arm">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.01"/></inertial>
+    <collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <link name="lower"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.01"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="5" velocity="6"/><dynamics friction="FRICTION"/></joint>
+  <joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 -1"/><axis xyz="0 1 0"/>MIMIC</joint>
+</robot>"""
+MIMIC = '<mimic joint="shoulder" multiplier="0.5" offset="0.1"/>'
+
+
+@pytest.fixture
+def arm(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM.replace("FRICTION", "0").replace("MIMIC", ""))
+    return path
+
+
+def answer(capsys, *words):
+    """(exit code, what was printed, parsed)."""
+    code = main([*map(str, words), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_info_shows_the_tree(arm, capsys):
+    assert main(["info", str(arm)]) == 0
+    text = capsys.readouterr().out
+    for words in ("3 kg in 3 bodies", "2 degrees of freedom", "shoulder", "-2 to 2", "1 collision shape on 1 body is not simulated"):
+        assert words in text
+    lines = [line for line in text.splitlines() if "lower" in line or "upper" in line]
+    assert lines[0].startswith("  upper") and lines[1].startswith("    lower")
+    code, known = answer(capsys, "info", arm, "--floating")
+    assert code == 0 and known["degrees of freedom"] == 8 and known["mass"] == 3 and known["simulates"]
+    assert known["tree"][1]["limits"] == {"lower": -2, "upper": 2, "velocity": 6, "effort": 5}
+
+
+def test_info_says_what_would_not_be_simulated(arm, capsys):
+    arm.write_text(ARM.replace("FRICTION", "0.5").replace("MIMIC", MIMIC))
+    code, known = answer(capsys, "info", arm)
+    assert code == 0 and not known["simulates"] and len(known["constraints"]) == 1
+    assert any("dry friction 0.5 [friction]" in line for line in known["not simulated"])
+    code, known = answer(capsys, "info", arm, "--ignore", "friction")
+    assert known["simulates"] and any("friction" in note for note in known["notes"])
+
+
+def test_info_of_what_cannot_be_compiled(tmp_path, capsys):
+    path = tmp_path / "stone.urdf"
+    path.write_text('<robot name="stone"><link name="stone"><inertial><mass value="1"/></inertial></link></robot>')
+    code, known = answer(capsys, "info", path)
+    assert code == 0 and not known["simulates"] and "nothing that moves" in known["not simulated"][0]
+
+
+def test_a_run_is_the_run_of_python(arm, tmp_path, capsys):
+    out = tmp_path / "run.npz"
+    code, known = answer(capsys, "run", arm, "--dt", 0.01, "--duration", 0.5, "--q", "elbow=0.4", "--v", "shoulder=0.1", "--out", out)
+    run = la.simulate(la.load(arm).compile(), dt=0.01, duration=0.5, q={"elbow": 0.4}, v={"shoulder": 0.1})
+    assert code == 0 and known["steps"] == 50 and known["message"] == "finished" and known["end"]["elbow"] == run["elbow"][-1, 0]
+    assert known["energy"]["start"] == run.energy[0] and "collision" in known["warnings"][0] and known["written"] == [str(out)]
+    with np.load(out) as data:
+        np.testing.assert_array_equal(data["q"], run.q)
+        np.testing.assert_array_equal(data["energy"], run.energy)
+        assert list(data["coordinate_names"]) == ["shoulder", "elbow"]
+
+
+def test_csv_and_plot(arm, tmp_path, capsys):
+    out, picture = tmp_path / "run.csv", tmp_path / "energy.png"
+    words = ["run", str(arm), "--duration", "0.1", "--record-every", "10", "--integrator", "rk4", "--out", str(out), "--plot", str(picture)]
+    assert main(words) == 0
+    assert "RK4" in capsys.readouterr().out and picture.read_bytes().startswith(b"\x89PNG")
+    header, *rows = out.read_text().splitlines()
+    assert header == '"t","shoulder","elbow","energy"' and len(rows) == 11
+
+
+def test_a_run_that_meets_a_limit_says_so(arm, capsys):
+    code, known = answer(capsys, "run", arm, "--q", "shoulder=1.9", "--v", "shoulder=8")
+    assert code == 3 and "'shoulder' went beyond its upper limit 2 rad" in known["message"]
+    code, known = answer(capsys, "run", arm, "--q", "shoulder=1.9", "--v", "shoulder=8", "--limits", "ignore")
+    assert code == 0 and any("'shoulder' went beyond" in warning for warning in known["warnings"])
+
+
+def test_coupled_joints_start_where_they_must(arm, capsys):
+    arm.write_text(ARM.replace("FRICTION", "0").replace("MIMIC", MIMIC))
+    code, known = answer(capsys, "run", arm, "--q", "shoulder=0.4", "--duration", 0.01)
+    assert code == 0 and any("'elbow' starts at [0.3" in note for note in known["notes"]) and known["constraint error"] < 1e-10
+
+
+def test_compare(arm, capsys):
+    words = ["compare", str(arm), "--duration", "0.2", "--integrator", "variational", "--integrator", "semi-implicit-euler"]
+    assert main([*words, "--q", "elbow=1"]) == 0
+    text = capsys.readouterr().out
+    assert "variational" in text and "largest energy error" in text
+    code, known = answer(capsys, *words, "--q", "elbow=1")
+    errors = {name: run["largest energy error"] for name, run in known["runs"].items()}
+    assert code == 0 and errors["variational"] < 0.1 * errors["semi-implicit-euler"]
+    arm.write_text(ARM.replace("FRICTION", "0").replace("MIMIC", MIMIC))
+    code, known = answer(capsys, "compare", arm, "--duration", 0.01, "--integrator", "trapezoid")
+    assert code == 0 and "does not keep the constraints" in known["runs"]["trapezoid"]["refused"]
+
+
+@pytest.mark.parametrize("floating", [[], ["--floating"]])
+def test_compare_with_mujoco(arm, floating, capsys):
+    """Both make semi-implicit Euler steps: errors of one size.  What MuJoCo does not know is refused."""
+    pytest.importorskip("mujoco")
+    heavy = '<link name="base"><inertial><mass value="3"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    arm.write_text(arm.read_text().replace('<link name="base"/>', heavy))
+    code, known = answer(capsys, "compare", arm, "--duration", 0.5, "--q", "elbow=1", "--v", "elbow=1", *floating)
+    runs = known["runs"]
+    if not floating:  # of a free body the two know different semi-implicit steps
+        ours, theirs = (runs[name]["largest energy error"] for name in ("semi-implicit-euler", "MuJoCo Euler"))
+        assert code == 0 and 0.5 < ours / theirs < 2.0
+    assert runs["variational"]["largest energy error"] < 0.2 * runs["MuJoCo Euler"]["largest energy error"]
+    arm.write_text(ARM.replace("FRICTION", "0").replace("MIMIC", MIMIC))
+    code, known = answer(capsys, "compare", arm, "--duration", 0.01)
+    assert "soft in MuJoCo" in known["runs"]["MuJoCo Euler"]["refused"]
+
+
+def test_convert(arm, tmp_path, capsys):
+    out = tmp_path / "again.urdf"
+    code, known = answer(capsys, "convert", arm, out)
+    assert code == 0 and known["written"] == str(out)
+    assert la.load(out).compile().limits == la.load(arm).compile().limits
+    code, known = answer(capsys, "convert", arm, tmp_path / "arm.sexp")
+    assert code == 1 and "cannot hold the shapes" in known["error"] and known["kind"] == "FormatError"
+    assert main(["convert", str(arm), str(tmp_path / "arm.sexp"), "--ignore", "contact,limits"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["info", "nothing.urdf"], "there is no file"),
+        (["info", "ARM", "--ignore", "everything"], "'everything' is not known"),
+        (["run", "ARM", "--dt", "-1"], "dt = -1"),
+        (["run", "ARM", "--q", "wrist=1"], "'wrist'"),
+        (["run", "ARM", "--q", "shoulder=3"], "beyond its upper limit"),
+        (["run", "ARM", "--out", "run.txt"], ".npz, .csv"),
+        (["run", "ARM", "--out", "no/folder/run.npz"], "no folder"),
+        (["convert", "ARM", "x.stl"], "suffix '.stl'"),
+    ],
+)
+def test_errors_are_explained(arm, words, named, capsys):
+    words = [str(arm) if word == "ARM" else word for word in words]
+    assert main(words) == 1
+    assert named in capsys.readouterr().err
+    code, known = answer(capsys, *words)
+    assert code == 1 and named in known["error"]
+
+
+@pytest.mark.parametrize("words", ["run", "run a.urdf --q elbow", "run a.urdf --q elbow=x", "run a.urdf --integrator euler", "convert a"])
+def test_wrong_usage(words, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(words.split())
+    assert caught.value.code == 2
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0 and COMMANDS[command].HELP in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,112 @@
+"""Robot files beside Pinocchio, which reads the same files: all 69 of PyPI's example-robot-data where they are installed, and a small one.
+
+The same at 20 configurations, and the energy of all of them: `python -m benchmarks robots`, docs/robots.md.
+"""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leastaction as la
+
+ROOT = Path(__file__).resolve().parents[2]
+HOW = "the robots of example-robot-data are not installed (430 MB): pip install leastaction[robots], or make robots"
+# what cannot be simulated at all, and the words by which it is refused
+REFUSED = {
+    "ur/ur3": "has no <link>", "romeo/romeo": "'RThumb3' moves body 'RThumb3Link'", "romeo/romeo_laas_small": "negative principal moment",
+    "hector/quadrotor_base fixed": "nothing that moves", "iris/iris_simple fixed": "nothing that moves",
+}  # fmt: skip
+LET_GO = ["panda/panda", "talos/talos_reduced", "ur/ur5_robot", "anymal_b_simple/anymal"]
+
+pytest.importorskip("pinocchio")
+pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="benchmarks are not part of the installed package")
+
+
+@pytest.fixture(autouse=True)
+def benchmarks_can_be_imported(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+@pytest.fixture
+def robots():
+    return importlib.import_module("benchmarks.robots")
+
+
+SMALL = """<robot name="small">
+  <link name="base"><inertial><mass value="3"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.15"/></inertial></link>
+  <link name="arm"><inertial><origin xyz="0 0.1 0.2" rpy="0.3 0.1 -0.2"/><mass value="1"/>
+    <inertia ixx="0.01" ixy="0.001" ixz="0.002" iyy="0.02" iyz="-0.001" izz="0.015"/></inertial></link>
+  <link name="tool"><inertial><mass value="0.4"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="wheel"><inertial><mass value="0.5"/><inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.002"/></inertial></link>
+  <link name="slider"><inertial><mass value="0.5"/><inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0.1 0 1" rpy="0.1 0.2 0.3"/>
+    <axis xyz="0 0.6 0.8"/>    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+  <joint name="mount" type="fixed"><parent link="arm"/><child link="tool"/><origin xyz="0 0 0.3" rpy="0 0 1"/></joint>
+  <joint name="spin" type="continuous"><parent link="tool"/><child link="wheel"/><origin xyz="0 0.2 0"/><axis xyz="0 0 1"/></joint>
+  <joint name="slide" type="prismatic"><parent link="tool"/><child link="slider"/><axis xyz="0 1 0"/>
+    <limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint>
+</robot>"""
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_a_small_robot(robots, floating, tmp_path):
+    path = tmp_path / "small.urdf"
+    path.write_text(SMALL)
+    worst = robots.compare(robots.read(path, floating))
+    assert set(worst) == {"mass matrix", "gravity", "frames", "total mass"} and max(worst.values()) < 1e-13, worst
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_every_robot(robots, floating):
+    """The same joints, total mass, mass matrix, gravity and poses of all links, or refused by name."""
+    files = robots.files()
+    if not files:
+        pytest.skip(HOW)
+    assert len(files) >= 69
+    for file in files:
+        name = robots.short(file)
+        robot = robots.read(file, floating)
+        words = REFUSED.get(name) or REFUSED.get(f"{name} {'floating' if floating else 'fixed'}")
+        if words:
+            assert robot.model is None and words in robot.refused, name
+            continue
+        assert robot.model is not None, f"{name}: {robot.refused}"
+        worst = robots.compare(robot, 2)
+        assert max(worst.values()) < robots.TOLERANCE, f"{name}: {worst}"
+
+
+@pytest.mark.parametrize("name", LET_GO)
+def test_robots_let_go_keep_their_energy(robots, name):
+    file = next((f for f in robots.files() if robots.short(f) == name), None)
+    if file is None:
+        pytest.skip(HOW)
+    got = robots.flies(robots.read(file, False, also=("damping",)))
+    assert got["order 2"] < robots.LIMITS["order 2"] and got["order 4"] < robots.LIMITS["order 4"]
+    assert 3.5 < got["gain"] < 4.5
+
+
+def test_masses_are_those_of_the_file(robots):
+    """Independent of both readers: the sum of all <mass value> in the text."""
+    import xml.etree.ElementTree as ElementTree
+
+    if not robots.files():
+        pytest.skip(HOW)
+    for file in robots.files()[::7]:
+        robot = robots.read(file, True)
+        if robot.model is not None:
+            wanted = sum(float(element.get("value")) for element in ElementTree.parse(file).iter("mass"))
+            assert sum(body.mass for body in robot.mechanism.bodies.values()) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_first_error_of_a_robot_names_what_to_ignore(robots):
+    if not robots.files():
+        pytest.skip(HOW)
+    panda = next(f for f in robots.files() if f.stem == "panda")
+    with pytest.raises(la.FormatError, match=r"panda\.urdf:\d+: 21 things.*ignore=\['dynamics'\]"):
+        la.load(panda)
+    model = la.load(panda, ignore=["dynamics"]).compile()
+    with pytest.raises(la.StateError, match=r"'panda_joint4' is beyond its upper limit -0.0698.*q=\{'panda_joint4': -0.0698\}"):
+        la.simulate(model, dt=1e-3, steps=1)
+    assert np.isfinite(la.simulate(model, dt=1e-3, steps=5, q={"panda_joint4": -1.5}).energy).all()
