@@ -7,7 +7,7 @@
 True
 """
 
-from . import analysis, constraints, dynamics, examples, library, plot, solvability
+from . import analysis, constraints, dynamics, examples, library, page, plot, solvability
 from .analysis.crosscheck import Crosscheck, crosscheck
 from .constraints import (
     Cam,
@@ -47,6 +47,7 @@ from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolu
 from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
+from .page import show
 from .pose import Pose
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from .simulate import Simulator, simulate
@@ -63,5 +64,5 @@ __all__ = [
     "RKMK4", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical",
     "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential",
     "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "load",
-    "plot", "save", "simulate", "solvability", "to_maximal", "to_minimal",
+    "page", "plot", "save", "show", "simulate", "solvability", "to_maximal", "to_minimal",
 ]  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from .integrators.base import Integrator, Stepper
 from .kernels.stepping.record import ROWS, STEPS, Record
 from .model import Model
 from .state import State
+
+if TYPE_CHECKING:
+    from .page import Page
 
 Array = NDArray[np.float64]
 
@@ -109,6 +113,15 @@ class Trajectory:
     def state(self, k: int = -1) -> State:
         """State at recorded node k, the last one by default."""
         return State.with_velocity(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy(), self.v[k].copy())
+
+    def to_html(self, path: str | PathLike[str], **options: Any) -> Page:
+        """Write the run as a page of its own: 3-D playback and plots in one HTML file that needs no network.
+
+        options: title, traces=("tip",), accuracy (m), triangles, max_mb; see `leastaction.page.make`.  Several runs: `la.page.write`.
+        """
+        from . import page
+
+        return page.write(self, path, **options)
 
     def __getitem__(self, joint_name: str) -> Array:
         """(T, ...) coordinates of one joint."""
