@@ -26,6 +26,7 @@ _WEB = FilePath(__file__).with_name("web")
 _SCRIPTS = ("math.js", "data.js", "solids.js", "shaders.js", "renderer.js", "drawing.js", "camera.js", "plots.js", "player.js", "main.js")
 _ACCURACY = 1e-4  # m, at every recorded node ...
 _RELATIVE = 1e-6  # ... or this part of the space a run needs, if that is more
+_DIRECTIONS = 80
 _SAMPLES = 120  # nodes at which the space a run needs is measured
 
 TRIANGLES = 50_000
@@ -157,15 +158,23 @@ def _space(shown: list[_Shown], up: Array) -> dict[str, Any]:
     """What the camera has to hold, in upright axes: everything at all times, and the first pose alone."""
     every, first = [], []
     for one in shown:
-        points = one.scene.points(*one.sampled()) @ up.T
-        every.append(points.reshape(-1, 3))
-        first.append(points[0])
-    low, high = np.concatenate(every).min(axis=0), np.concatenate(every).max(axis=0)
-    pose = np.concatenate(first)
+        R, p = one.sampled()
+        every.append((one.scene.points(R, p) @ up.T).reshape(-1, 3))
+        first.append(one.scene.points(R[:1], p[:1], moving=True)[0] @ up.T)
+    points, pose = np.concatenate(every), np.concatenate(first)
+    low, high = points.min(axis=0), points.max(axis=0)
     return {
         "low": short(low), "high": short(high), "size": float(max((high - low).max(), 1e-9)),
-        "pose": float(max(np.ptp(pose, axis=0).max(), 1e-9)),
+        "pose": float(max(np.ptp(pose, axis=0).max(), 1e-9)), "outermost": short(_outermost(points)),
     }  # fmt: skip
+
+
+def _outermost(points: Array) -> Array:
+    """(N, 3) those of many points that are farthest in some direction: what a camera has to see to see them all."""
+    k = np.arange(_DIRECTIONS) + 0.5
+    z, angle = 1 - 2 * k / _DIRECTIONS, np.pi * (1 + 5**0.5) * k  # evenly over the sphere
+    directions = np.column_stack([np.sqrt(1 - z * z) * np.cos(angle), np.sqrt(1 - z * z) * np.sin(angle), z])
+    return points[np.unique([int(np.argmax(points @ d)) for d in directions])]
 
 
 def _check_traces(traces: Sequence[str], shown: list[_Shown]) -> None:

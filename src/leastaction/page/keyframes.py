@@ -56,7 +56,8 @@ def thin(model: Model, t: Array, q: Array, reach: Array, accuracy: float) -> Key
     lever = np.maximum(reach, 1e-3 * max(float(reach.max(initial=0.0)), accuracy))
     steps = np.column_stack([np.full((bodies, 3), accuracy / 8), np.repeat(accuracy / (16 * lever)[:, None], 4, axis=1)])
     per_block = max(2, min(len(t), _BLOCK // (7 * bodies)))
-    times, poses, breaks, worst = [t[:1]], [], [], 0.0
+    times, breaks, worst = [t[:1]], [], 0.0
+    poses: list[NDArray[np.int64]] = []
     last: Array | None = None
     for start in range(0, max(len(t) - 1, 1), per_block - 1):
         nodes = slice(start, min(start + per_block, len(t)))
@@ -67,7 +68,7 @@ def thin(model: Model, t: Array, q: Array, reach: Array, accuracy: float) -> Key
         keys, error = _choose(t[nodes], exact, whole * steps, lever, accuracy * _MARGIN)
         worst = max(worst, error)
         if start:
-            breaks.append(sum(map(len, poses)) - 1)
+            breaks.append(sum(len(block) for block in poses) - 1)
         poses.append(whole[keys if start == 0 else keys[1:]].reshape(-1, 7 * bodies).astype(np.int64))
         times.append(t[nodes][keys[1:]])
     return Keyframes(np.concatenate(times), np.concatenate(poses), steps.ravel(), breaks, worst)

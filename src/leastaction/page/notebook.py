@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import sys
 import tempfile
-import webbrowser
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -26,6 +25,8 @@ def show(runs: Runs, *, height: int = _HEIGHT, **options: Any) -> None:
 
         display(HTML(inline(make(runs, **options), height)))
         return
+    import webbrowser  # it looks for browsers when it is imported
+
     path = FilePath(tempfile.mkdtemp(prefix="leastaction-")) / "run.html"
     page = write(runs, path, **options)
     print(f"{path}: {page}")

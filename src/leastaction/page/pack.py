@@ -42,7 +42,7 @@ class Pack:
         known = self._times.setdefault(t.tobytes(), len(self._entries))
         return {"array": known if known < len(self._entries) else self.floats(t)}
 
-    def bytes(self, values: NDArray[Any]) -> int:
+    def raw(self, values: NDArray[Any]) -> int:
         """The number of an array of small whole numbers, kept as it is; the page knows their type."""
         return self._add(np.ascontiguousarray(values).tobytes(), kind="raw", count=int(values.nbytes))
 

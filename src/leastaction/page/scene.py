@@ -16,7 +16,7 @@ from ..drawing.skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Skeleton
 from ..joints import Joint
 from ..joints.base import frame_with_z
 from ..joints.primitives import SCREW_Z, SLIDE_X, SLIDE_Z, TURN_X, TURN_Y, TURN_Z
-from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PLACE_P, PLACE_R, UP
+from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R
 from ..model import Model
 from ..pose import Pose, quaternion_of_rotation
 from ..shapes import VISUAL, Box, Capsule, Cylinder, Mesh, PlacedShape, Sphere
@@ -28,6 +28,8 @@ _GLYPHS = {
     (TURN_Z,): "hinge", (SLIDE_Z,): "slide", (SCREW_Z,): "screw", (TURN_Z, SLIDE_Z): "cylindrical", (TURN_X, TURN_Y): "universal",
     (SLIDE_X, SLIDE_X + 1, TURN_Z): "plane",
 }  # fmt: skip
+_SLENDER = 13.0  # links longer than this part of the mechanism are drawn as they are,
+_THICKEST = 2.2  # shorter ones so much stouter at most
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
@@ -60,7 +62,7 @@ class Scene:
         for row in range(1, len(model.bodies) + 1):
             self._add_joint(row)
         for point in self.skeleton.anchors:
-            self._solid("box", 0, Pose(self.skeleton.local[point]), 0.11 * self.unit * np.ones(3), "ground")
+            self._solid("box", 0, Pose(self.skeleton.local[point]), 0.09 * self.unit * np.ones(3), "ground")
         self._add_discs()
 
     # ------------------------------------------------------------------------------------------------ how far it extends
@@ -70,11 +72,11 @@ class Scene:
         """(bodies,) largest distance of something drawn from the origin of its body's frame, m."""
         return np.array([max((float(np.linalg.norm(p, axis=-1).max()) for p in row), default=0.0) for row in self._extent[1:]])
 
-    def points(self, R: Array, p: Array) -> Array:
-        """(T, points, 3) in the world what bounds the drawing; R (T, bodies, 3, 3), p (T, bodies, 3)."""
+    def points(self, R: Array, p: Array, moving: bool = False) -> Array:
+        """(T, points, 3) in the world what bounds the drawing, or what moves of it; R (T, bodies, 3, 3), p (T, bodies, 3)."""
         found = []
         for row, local in enumerate(self._extent):
-            if local:
+            if local and (row or not moving):
                 every = np.concatenate(local)
                 low, high = every.min(axis=0), every.max(axis=0)
                 at = (low + high) / 2 + _CORNERS * (high - low) / 2
@@ -85,12 +87,16 @@ class Scene:
         return np.concatenate(found, axis=1)
 
     def _length_of_a_link(self) -> float:
+        """What all thicknesses are in proportion to: long chains of short links are drawn stouter, so that they can be seen."""
         points = self.skeleton.points(self._q[0])
+        size = float(np.ptp(points, axis=0).max())
         lengths = [float(np.linalg.norm(points[a] - points[b])) for a, b, kind, _ in self.skeleton.lines if kind == LINK]
         usable = [x for x in lengths if x > 1e-6 * max(lengths)] if lengths else []
         if usable:
-            return float(np.median(usable))
-        sizes = [float(np.linalg.norm(box[1])) for box in (self._inertia_box(r) for r in range(1, len(self.model.bodies) + 1)) if box]
+            link = float(np.median(usable))
+            return min(max(link, size / _SLENDER), _THICKEST * link)
+        solids = (self._solid_of_inertia(row) for row in range(1, len(self.model.bodies) + 1))
+        sizes = [float(np.linalg.norm(solid[2])) for solid in solids if solid]
         return max(sizes, default=1.0) or 1.0
 
     # ------------------------------------------------------------------------------------------------ parts
@@ -151,16 +157,16 @@ class Scene:
 
     def _add_masses(self) -> None:
         heaviest = max((m for _, m in self.skeleton.masses), default=1.0)
-        held = {owner for *_, role, owner in self.rods if role == "link"}
+        held = {owner for *_, role, owner in self.rods if role == "link"} | {c.b[0] for c in self.model.closures if c.kind == ROLLING}
         for point, mass in self.skeleton.masses:
             row, local = self.skeleton.rows[point], self.skeleton.local[point]
-            box = self._inertia_box(row) if row not in held and row not in self._shaped and row else None
-            if box:
-                self._solid("box", row, *box, "link")
+            if row and row not in held and row not in self._shaped and (alone := self._solid_of_inertia(row)):
+                held.add(row)
+                self._solid(alone[0], row, *alone[1:], "link")
             self._solid("sphere", row, Pose(local), np.full(3, 0.13 * self.unit * (mass / heaviest) ** (1 / 3)), "mass")
 
-    def _inertia_box(self, row: int) -> tuple[Pose, Array] | None:
-        """Where a box of even density has to be, and half its edges, to have the mass and inertia of a row."""
+    def _solid_of_inertia(self, row: int) -> tuple[str, Pose, Array] | None:
+        """A ball, cylinder or box of even density with the mass and inertia of a row: kind, place, half its sizes."""
         numbers = self.model.tree.body[row]
         mass = float(numbers[MASS])
         if mass <= 0.0:
@@ -170,20 +176,28 @@ class Scene:
         upper[np.triu_indices(3)] = numbers[INERTIA : INERTIA + 6]
         about_com = upper + np.triu(upper, 1).T - mass * (com @ com * np.eye(3) - np.outer(com, com))
         moments, axes = np.linalg.eigh(about_com)
+        if moments[2] <= 1e-12 * mass * (com @ com):
+            return None
+        alike = np.isclose(moments[:2], moments[1:], rtol=1e-3)
+        if alike.any() and not alike.all():  # the axis of the cylinder becomes z
+            axis = 2 if alike[0] else 0
+            radius = np.sqrt(2 * moments[axis] / mass)
+            length = np.sqrt(max(12 * moments[1] / mass - 3 * radius**2, (0.04 * radius) ** 2))
+            return "cylinder", Pose(com, rotation=frame_with_z(axes[:, axis])), np.array([radius, radius, length / 2])
+        if alike.all():
+            return "sphere", Pose(com), np.full(3, np.sqrt(2.5 * moments[1] / mass))
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
         squares = 1.5 * (moments.sum() - 2 * moments) / mass
-        largest = squares.max()
-        if largest <= 0.0:
-            return None
-        return Pose(com, rotation=axes), np.sqrt(np.maximum(squares, 1e-4 * largest))
+        return "box", Pose(com, rotation=axes), np.sqrt(np.maximum(squares, 1e-4 * squares.max()))
 
     # ------------------------------------------------------------------------------------------------ joints
 
     def _base(self, row: int) -> tuple[int, Pose]:
         """Row of the parent, pose of the joint there with zero coordinates, canonical axes."""
         numbers = self.model.tree.body[row]
-        return int(self.model.tree.link[row, UP]), Pose(numbers[PLACE_P : PLACE_P + 3], rotation=numbers[PLACE_R : PLACE_R + 9].reshape(3, 3))
+        placement = Pose(numbers[PLACE_P : PLACE_P + 3], rotation=numbers[PLACE_R : PLACE_R + 9].reshape(3, 3))
+        return int(self.model.tree.link[row, PARENT]), placement
 
     def _turns_only(self, row: int) -> bool:
         return glyph(self.model.bodies[row - 1].joint) in ("hinge", "universal", "ball", "free")
@@ -247,12 +261,12 @@ class Scene:
                 drawn = meshes[kept[placed.shape, k]]
                 centre, half = np.array(drawn["centre"]), np.array(drawn["half"])
                 self._solid(f"mesh{kept[placed.shape, k]}", row, pose @ Pose(centre), half, "shape", placed.color or piece.color)
-        model = self.model
+        model, points = self.model, self.skeleton
         return {
             "bodies": list(model.body_names),
             "joints": [{"name": b.joint_name, "kind": glyph(b.joint)} for b in model.bodies],
             "places": [[p.name, p.place[0], *short(p.place[1].p), *short(quaternion_of_rotation(p.place[1].R))] for p in model.parts],
-            "masses": [[self.skeleton.rows[point], *short(self.skeleton.local[point]), float(mass)] for point, mass in self.skeleton.masses],
+            "masses": [[points.rows[point], *short(points.local[point]), float(mass)] for point, mass in points.masses],
             "rods": self.rods, "solids": self.solids, "shaped": sorted(self._shaped), "unit": self.unit,
         }  # fmt: skip
 
@@ -276,6 +290,6 @@ def _packed(pack: Pack, vertices: Array, normals: Array, faces: Any) -> dict[str
     whole = np.rint((vertices - centre) / half * 32767).astype("<i2")
     size = "<u2" if len(vertices) < 65536 else "<u4"
     return {
-        "centre": short(centre), "half": short(half), "vertices": pack.bytes(whole), "normals": pack.bytes(np.rint(normals * 127).astype("i1")),
-        "faces": pack.bytes(faces.astype(size)), "wide": size == "<u4",
+        "centre": short(centre), "half": short(half), "vertices": pack.raw(whole),
+        "normals": pack.raw(np.rint(normals * 127).astype("i1")), "faces": pack.raw(faces.astype(size)), "wide": size == "<u4",
     }  # fmt: skip

@@ -28,22 +28,35 @@ class Camera {
     this.changed();
   }
 
+  /** As near as everything that has to be seen allows. */
   fitDistance() {
-    const { low, high, pose } = this.space;
-    const half = this.follow ? Array(3).fill(0.62 * pose) : scale(subtract(high, low), 0.5);
-    this.home = scale(add(low, high), 0.5);
+    const { low, high, pose, outermost } = this.space;
     const { toward, right, above } = this.axes();
-    const tall = Math.tan(FIELD_OF_VIEW / 2);
+    const tall = Math.tan(FIELD_OF_VIEW / 2) / 1.12; // some room around
     const wide = tall * this.aspect();
-    this.distance = 0;
-    for (const x of [-1, 1])
-      for (const y of [-1, 1])
-        for (const z of [-1, 1]) {
-          const corner = [x * half[0], y * half[1], z * half[2]];
-          const near = dot(corner, toward);
-          this.distance = Math.max(this.distance, near + 1.12 * Math.max(Math.abs(dot(corner, right)) / wide, Math.abs(dot(corner, above)) / tall));
-        }
-    this.distance = Math.max(this.distance, 1e-6);
+    this.home = scale(add(low, high), 0.5);
+    if (this.follow) {
+      this.distance = (0.75 * pose) / Math.min(tall, wide);
+      return;
+    }
+    const points = [];
+    for (let i = 0; i < outermost.length; i += 3) points.push(outermost.slice(i, i + 3));
+    // the middle between the tightest planes through the eye, then the distance; again, because one moves the other
+    this.distance = this.space.size / wide;
+    for (let again = 0; again < 6; again++) {
+      for (const axis of [right, above]) {
+        const seen = points.map((p) => {
+          const from = subtract(p, this.home);
+          return dot(from, axis) / Math.max(this.distance - dot(from, toward), 1e-9);
+        });
+        const middle = (Math.min(...seen) + Math.max(...seen)) / 2;
+        this.home = add(this.home, scale(axis, middle * this.distance));
+      }
+      this.distance = Math.max(1e-6, ...points.map((p) => {
+        const from = subtract(p, this.home);
+        return dot(from, toward) + Math.max(Math.abs(dot(from, right)) / wide, Math.abs(dot(from, above)) / tall);
+      }));
+    }
   }
 
   axes() {

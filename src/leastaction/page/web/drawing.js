@@ -29,7 +29,8 @@ function bodyColour(run, row, runs) {
 /** Everything that can be switched; true: shown. */
 const SWITCHES = {
   skeleton: ["Skeleton", "rods and joints, also inside of shapes"],
-  masses: ["Centres of mass", "spheres with volumes in proportion to the masses; the large one is that of everything"],
+  masses: ["Centres of mass", "spheres with volumes in proportion to the masses"],
+  total: ["Common centre of mass", "the yellow sphere"],
   frames: ["Frames", "x red, y green, z blue"],
   axes: ["Axes", "of the world, and those joints turn or slide about"],
   momentum: ["Momentum", "linear (yellow) and angular (magenta) about the centre of mass"],
@@ -45,7 +46,7 @@ class Drawing {
     Object.assign(this, { renderer, runs, header, archive, traces: [], ghostCount: 0 });
     const anyShape = runs.some((run) => run.shaped.length);
     this.shown = {
-      skeleton: !anyShape, masses: !anyShape, frames: false, axes: false, momentum: false, reactions: false, errors: false, ghosts: false,
+      skeleton: !anyShape, masses: !anyShape, total: false, frames: false, axes: false, momentum: false, reactions: false, errors: false, ghosts: false,
       grid: true, shadows: true,
     };
     this.available = new Set(Object.keys(SWITCHES));
@@ -54,16 +55,20 @@ class Drawing {
     if (!runs.some((run) => run.error)) this.available.delete("errors");
     this.makeSolids();
     this.placeRuns();
+    this.dynamic = {
+      rods: new Batch(renderer, "rod", this.solids.rod, false), cones: new Batch(renderer, "solid", this.solids.cone, false),
+      balls: new Batch(renderer, "solid", this.solids.sphere, false),
+    };
     this.setTheme("light");
   }
 
   makeSolids() {
     const { gl } = this.renderer;
     const most = Math.max(...this.runs.map((run) => run.solids.length));
-    const sides = most > 1500 ? 8 : most > 300 ? 12 : 24;
+    const sides = most > 1500 ? 6 : most > 300 ? 12 : 24;
     const made = {
       sphere: makeSphere(sides), cylinder: makeCylinder(sides), box: makeBox(), diamond: makeDiamond(), screw: makeScrew(), cone: makeCone(16),
-      rod: makeCylinder(Math.max(8, sides / 2), 0), coil: makeCoil(),
+      rod: makeCylinder(clamp(sides / 2, Math.min(sides, 8), 12), 0), coil: makeCoil(),
     };
     this.solids = Object.fromEntries(Object.entries(made).map(([name, solid]) => [name, new Solid(gl, solid)]));
     this.solids.coil.wire = 0.22;
@@ -97,10 +102,6 @@ class Drawing {
   setTheme(name) {
     this.theme = THEMES[name];
     for (const run of this.runs) this.makeBatches(run);
-    this.dynamic = {
-      rods: new Batch(this.renderer, "rod", this.solids.rod), cones: new Batch(this.renderer, "solid", this.solids.cone),
-      balls: new Batch(this.renderer, "solid", this.solids.sphere),
-    };
     this.makeLines();
     for (const trace of this.traces) this.fillTrace(trace);
   }
@@ -130,8 +131,9 @@ class Drawing {
       let [r, g, b, opacity] = rgba ?? [...tint(role, owner), 1];
       if (role === "shape" && this.runs.length > 1) [r, g, b] = mix([r, g, b], bodyColour(run, 1, 2), 0.7);
       const group = opacity < 1 ? "clear" : groupOf(role, owner);
-      put(group, "solid", solid, [row, role === "mass" ? 1 : 0, px, py, pz, qx, qy, qz, qw, sx, sy, sz, r, g, b, opacity]);
+      put(group, "solid", solid, [row, role === "mass" && this.runs.length === 1 ? 1 : 0, px, py, pz, qx, qy, qz, qw, sx, sy, sz, r, g, b, opacity]);
     }
+    run.batches?.forEach(({ batch }) => batch.free());
     run.batches = [...groups.values()].map(({ group, kind, solid, numbers }) => {
       return { group, batch: new Batch(this.renderer, kind, this.solids[solid]).fill(numbers) };
     });
@@ -168,6 +170,8 @@ class Drawing {
           line(axes, i + 1, scale(tip, -1), tip, 0.9, this.theme.constraint, 0.9);
         }
       });
+      run.frameLines?.free();
+      run.axisLines?.free();
       run.frameLines = new Batch(this.renderer, "line", this.solids.line).fill(frames);
       run.axisLines = new Batch(this.renderer, "line", this.solids.line).fill(axes);
     }
@@ -175,6 +179,7 @@ class Drawing {
 
   /** The path of a body or frame, in every run that has it. */
   setTraces(names) {
+    for (const { batch } of this.traces) batch.free();
     this.traces = [];
     for (const name of names)
       for (const run of this.runs) {
@@ -200,6 +205,7 @@ class Drawing {
     const rgb = place.row ? bodyColour(run, place.row, this.runs.length) : this.theme.fixed;
     const numbers = [];
     for (let k = 1; k < points.length; k++) numbers.push(0, ...points[k - 1], 0, ...points[k], 1.1, ...rgb, 1);
+    trace.batch?.free();
     trace.batch = new Batch(this.renderer, "line", this.solids.line).fill(numbers);
   }
 
@@ -242,7 +248,7 @@ class Drawing {
       cones.push(0, 0, ...tip, x, y, z, w, 2.4 * thick, 2.4 * thick, 3 * thick, ...rgb, 1);
     };
     for (const run of this.runs) {
-      if (this.shown.masses && run.mass > 0 && run.masses.length > 1)
+      if (this.shown.total && run.mass > 0)
         balls.push(0, 1, ...run.centreOfMass(), 0, 0, 0, 1, ...Array(3).fill(0.17 * run.unit), ...mix(LINEAR, [0.2, 0.2, 0.2], 0.15), 1);
       if (this.shown.momentum && run.mass > 0) {
         const { linear, angular } = run.momentum(time);
@@ -263,9 +269,8 @@ class Drawing {
           if (role === "constraint" && solid === "sphere") balls.push(0, 0, ...run.toWorld(row, [x, y, z]), 0, 0, 0, 1, ...Array(3).fill(2 * radius), ...rgb, 1);
       }
     }
-    this.dynamic.rods.fill(rods, this.renderer.gl.DYNAMIC_DRAW);
-    this.dynamic.cones.fill(cones, this.renderer.gl.DYNAMIC_DRAW);
-    this.dynamic.balls.fill(balls, this.renderer.gl.DYNAMIC_DRAW);
+    for (const [name, numbers] of Object.entries({ rods, cones, balls }))
+      if (numbers.length || this.dynamic[name].count) this.dynamic[name].fill(numbers, this.renderer.gl.DYNAMIC_DRAW);
   }
 
   /** The length arrows of a kind are drawn in proportion to: the largest that occurs. */

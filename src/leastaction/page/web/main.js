@@ -68,8 +68,8 @@ class Page {
 
   floor(camera) {
     const { low, size } = this.header.space;
-    const extent = 7 * Math.max(size, this.camera.distance);
-    return { height: low[2] - 0.002 * size, centre: camera.target, extent, cell: nice(this.camera.distance / 12) };
+    const extent = 5 * Math.max(size, this.camera.distance);
+    return { height: low[2] - 0.002 * size, centre: camera.target, extent, cell: nice(this.camera.distance / 16) };
   }
 
   // ---------------------------------------------------------------------------------------------- what is followed and shown

@@ -184,14 +184,17 @@ class Plots {
     this.jointName = runs[0].joints[0].name;
     const add = (options) => new Plot(parent, options, this.span, seek);
     const lined = (panel, run) => panel.curves.map(({ name, y }, j) => this.styled(run, j, name, panel.t, y));
-    const each = (make) => () => runs.map((run) => ({ ...this.styled(run, 0, run.label, ...make(run)), colour: css(RUN_COLOURS[run.index % 6]), dash: [] }));
+    const each = (make) => () => runs.map((run) => {
+      const [t, y] = make(run);
+      return { name: run.label, t, y, colour: css(RUN_COLOURS[run.index % 6]) };
+    });
     const change = (run) => [run.energy.t, run.energy.curves[0].y.map((e) => e - run.energy.curves[0].y[0])];
     const moved = (panel) => [panel.t, panel.curves[0].y.map((_, k) => length(panel.curves.map(({ y }) => y[k] - y[0])))];
     this.panels = [];
     if (runs.length === 1) {
       const [run] = runs;
       this.panels.push(add({ title: "Energy", unit: "J", curves: () => lined(run.energy, run) }));
-      this.panels.push(add({ title: "Change of energy", unit: "J", curves: each(change).bind(this) }));
+      this.panels.push(add({ title: "Change of energy", unit: "J", curves: each(change) }));
       this.panels.push(add({ title: "Angular momentum", unit: "kg m²/s", curves: () => lined(run.angular, run) }));
       this.panels.push(add({ title: "Linear momentum", unit: "kg m/s", curves: () => lined(run.linear, run) }));
     } else {
@@ -214,7 +217,7 @@ class Plots {
     if (runs.some((run) => run.error))
       this.panels.push(add({
         title: "Constraint error", unit: "m, rad", log: true,
-        curves: () => runs.filter((run) => run.error).map((run) => ({ ...this.styled(run, 0, runs.length > 1 ? run.label : "largest", run.error.t, run.error.curves[0].y) })),
+        curves: () => each((run) => (run.error ? [run.error.t, run.error.curves[0].y] : [[], []]))(),
       }));
     this.chooseJoint(this.jointName);
   }

@@ -1,6 +1,7 @@
 // WebGL 2: programs, solids, batches of instances, one frame.  It knows nothing of runs; see drawing.js.
 
 const TEXTURE_WIDTH = 1024;
+const MOST_WRITTEN_OUT = 800; // vertices of a solid
 const LIGHT = unit([0.45, -0.55, 1.0]);
 
 class Program {
@@ -31,22 +32,31 @@ const LAYOUTS = {
 };
 LAYOUTS.line = LAYOUTS.rod;
 
-/** Many copies of one solid, drawn by one call. */
+/** Many copies of one solid, drawn by one call.
+ *
+ *  Graphics cards repeat a solid for every instance.  Programs that draw without one are slow at that: for them, and for lines, all
+ *  copies are written out.
+ */
 class Batch {
-  constructor(renderer, kind, solid) {
+  constructor(renderer, kind, solid, isWrittenOut = kind === "line" || (renderer.isSoftware && solid.vertexCount < MOST_WRITTEN_OUT)) {
     const { gl } = renderer;
-    Object.assign(this, { gl, kind, solid, count: 0 });
+    Object.assign(this, { gl, kind, solid, isWrittenOut, count: 0 });
+    this.stride = LAYOUTS[kind].reduce((sum, [, size]) => sum + size, 0);
     this.vertices = gl.createVertexArray();
     this.buffer = gl.createBuffer();
     gl.bindVertexArray(this.vertices);
-    solid.bind(gl);
+    if (isWrittenOut) {
+      this.faces = gl.createBuffer();
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.faces);
+    } else solid.bind(gl);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
-    this.stride = LAYOUTS[kind].reduce((sum, [, size]) => sum + size, 0);
+    const layout = isWrittenOut ? [[0, 3], [1, 3], ...LAYOUTS[kind]] : LAYOUTS[kind];
+    const stride = this.stride + (isWrittenOut ? 6 : 0);
     let offset = 0;
-    for (const [location, size] of LAYOUTS[kind]) {
+    for (const [location, size] of layout) {
       gl.enableVertexAttribArray(location);
-      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 4 * this.stride, 4 * offset);
-      gl.vertexAttribDivisor(location, 1);
+      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 4 * stride, 4 * offset);
+      gl.vertexAttribDivisor(location, isWrittenOut ? 0 : 1);
       offset += size;
     }
     gl.bindVertexArray(null);
@@ -55,22 +65,54 @@ class Batch {
   /** Instances, number after number. */
   fill(numbers, usage = this.gl.STATIC_DRAW) {
     const { gl } = this;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
-    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(numbers), usage);
     this.count = numbers.length / this.stride;
+    gl.bindVertexArray(null);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, this.isWrittenOut ? this.writeOut(numbers) : new Float32Array(numbers), usage);
     return this;
+  }
+
+  /** Every vertex of every copy with its place, its normal and the numbers of its instance; the faces go into their buffer. */
+  writeOut(numbers) {
+    const { gl, solid, stride, count } = this;
+    const width = stride + 6;
+    const out = new Float32Array(count * solid.vertexCount * width);
+    const faces = new Uint32Array(count * solid.count);
+    for (let k = 0; k < count; k++) {
+      for (let i = 0; i < solid.count; i++) faces[k * solid.count + i] = solid.numbers.faces[i] + k * solid.vertexCount;
+      for (let v = 0; v < solid.vertexCount; v++) {
+        const at = (k * solid.vertexCount + v) * width;
+        for (let c = 0; c < 3; c++) {
+          out[at + c] = solid.numbers.positions[3 * v + c];
+          out[at + 3 + c] = solid.numbers.normals[3 * v + c];
+        }
+        for (let c = 0; c < stride; c++) out[at + 6 + c] = numbers[k * stride + c];
+      }
+    }
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.faces);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, faces, gl.STATIC_DRAW);
+    return out;
   }
 
   draw(count = this.count) {
     if (count < 1) return;
     const { gl, solid } = this;
     gl.bindVertexArray(this.vertices);
-    gl.drawElementsInstanced(gl.TRIANGLES, solid.count, solid.type, 0, count);
+    if (this.isWrittenOut) gl.drawElements(gl.TRIANGLES, count * solid.count, gl.UNSIGNED_INT, 0);
+    else gl.drawElementsInstanced(gl.TRIANGLES, solid.count, solid.type, 0, count);
+  }
+
+  free() {
+    this.gl.deleteVertexArray(this.vertices);
+    this.gl.deleteBuffer(this.buffer);
+    if (this.faces) this.gl.deleteBuffer(this.faces);
   }
 }
 
 class Solid {
-  constructor(gl, { positions, normals, faces }, rigid = true) {
+  constructor(gl, numbers, rigid = true) {
+    const { positions, normals, faces } = (this.numbers = numbers);
+    this.vertexCount = positions.length / 3;
     const keep = (target, data) => {
       const buffer = gl.createBuffer();
       gl.bindBuffer(target, buffer);

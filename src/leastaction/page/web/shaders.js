@@ -58,7 +58,7 @@ void main() {
   vec3 x = normalize(cross(abs(z.y) < 0.9 ? vec3(0.0, 1.0, 0.0) : vec3(1.0, 0.0, 0.0), z));
   vec3 y = cross(z, x);
   vec3 middle = a + along * aPosition.z;
-  float radius = max(iRadius, 0.75 * uPixel * distance(uEye, middle));    // never thinner than a pixel and a half
+  float radius = max(iRadius, 1.1 * uPixel * distance(uEye, middle));    // never thinner than two pixels
   vNormal = x * aNormal.x + y * aNormal.y + z * aNormal.z;
   vec3 world = middle + (x * aPosition.x + y * aPosition.y + uWire * vNormal) * radius;
   vLocal = vec3(0.0);
@@ -79,7 +79,7 @@ void main() {
   vec3 n = normalize(vNormal), toEye = normalize(uEye - vPlace);
   if (dot(n, toEye) < 0.0) n = -n;
   vec3 own = vColour.rgb;
-  if (dot(vLocal, vLocal) > 0.0) own = vLocal.x * vLocal.y * vLocal.z > 0.0 ? mix(own, vec3(1.0), 0.72) : own * 0.55;
+  if (dot(vLocal, vLocal) > 0.0) own = vLocal.x * vLocal.y * vLocal.z > 0.0 ? mix(own, vec3(1.0), 0.72) : own * 0.62;
   float facing = max(dot(n, uLight), 0.0);
   float glint = pow(max(dot(n, normalize(uLight + toEye)), 0.0), 40.0);
   float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
@@ -138,8 +138,8 @@ float lines(vec2 p, float width) {
   return (1.0 - min(min(apart.x, apart.y) / width, 1.0)) * (1.0 - smoothstep(0.25, 0.7, max(change.x, change.y)));
 }
 void main() {
-  float fade = 1.0 - smoothstep(0.25, 1.0, distance(vPlace, uCentre.xy) / uExtent);
-  float ink = max(0.28 * lines(vPlace / uCell, 1.1), 0.5 * lines(vPlace / (5.0 * uCell), 1.4));
+  float fade = 1.0 - smoothstep(0.1, 0.75, distance(vPlace, uCentre.xy) / uExtent);
+  float ink = max(0.16 * lines(vPlace / uCell, 1.0), 0.30 * lines(vPlace / (5.0 * uCell), 1.2));
   colour = vec4(uInk, ink * fade);
   if (colour.a < 0.004) discard;
 }`;
