@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -46,9 +47,10 @@ class Browser:
         self.problems: list[str] = []
         self.requests: list[str] = []
         self._count = 0
+        self._open = ExitStack()
         try:
             port, path = self._address()
-            self._socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None, proxy=None)
+            self._socket = self._open.enter_context(connect(f"ws://127.0.0.1:{port}{path}", max_size=None, proxy=None))
             self._session = ""
             target = self.call("Target.createTarget", url="about:blank")["targetId"]
             self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -132,8 +134,7 @@ class Browser:
         return data
 
     def close(self) -> None:
-        if hasattr(self, "_socket"):
-            self._socket.close()
+        self._open.close()
         self._process.terminate()
         try:
             self._process.wait(timeout=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from string import Template
 from typing import Any
@@ -88,7 +88,7 @@ def make(
     _check_traces(traces, shown)
     found = [one.keyframes for one in shown]
     facts = (
-        sum(len(k.t) for k in found), sum(one.nodes for one in shown), max(k.error for k in found), reader.kept, reader.found,
+        sum(len(k.t) for k in found), sum(len(one.run) for one in shown), max(k.error for k in found), reader.kept, reader.found,
     )  # fmt: skip
     heading = title or shown[0].run.model.name
     notes = [note for one in shown for note in one.notes]
@@ -118,33 +118,44 @@ class _Shown:
     """A run and its drawing."""
 
     def __init__(self, label: str, run: Trajectory, reader: MeshReader):
-        self.label, self.run = label, run
-        finite = np.isfinite(run.q).all(axis=1)
-        self.nodes = len(run) if finite.all() else int(np.argmin(finite))
+        self.label = label
+        self.run = _finite_part(run, label)
         self.notes: list[str] = []
-        if self.nodes < len(run):
-            if self.nodes == 0:
-                raise StateError(f"run {label!r} has no finite coordinates; there is nothing to show")
-            self.notes.append(f"{label}: not finite from t = {run.t[self.nodes]:g} s on; shown until then.")
+        if len(self.run) < len(run):
+            self.notes.append(f"{label}: not finite from t = {run.t[len(self.run)]:g} s on; shown until then.")
         if not run.converged:
             self.notes.append(f"{label}: {run.message}")
-        self.scene = Scene(run.model, run.q[: self.nodes], reader)
+        self.scene = Scene(run.model, self.run.q, reader)
         self.keyframes: Keyframes
 
     def sampled(self) -> tuple[Array, Array]:
-        chosen = np.unique(np.linspace(0, self.nodes - 1, min(self.nodes, _SAMPLES)).astype(int))
+        chosen = np.unique(np.linspace(0, len(self.run) - 1, min(len(self.run), _SAMPLES)).astype(int))
         return Kinematics(self.run.model).world(self.run.q[chosen])
 
     def described(self, pack: Pack, accuracy: float, kept: dict[Any, int], meshes: list[dict[str, Any]]) -> dict[str, Any]:
-        run, t = self.run, self.run.t[: self.nodes]
-        keys = self.keyframes = thin(run.model, t, run.q[: self.nodes], self.scene.reach, accuracy)
+        run = self.run
+        keys = self.keyframes = thin(run.model, run.t, run.q, self.scene.reach, accuracy)
         return {
             "label": self.label, **self.scene.described(pack, kept, meshes),
             "keys": {"t": pack.times(keys.t), "poses": pack.integers(keys.poses), "steps": pack.floats(keys.steps), "breaks": keys.breaks},
-            "nodes": pack.times(t), "curves": curves(run, self.nodes, pack),
+            "nodes": pack.times(run.t), "curves": curves(run, pack),
             # arrows that change with time, each {"name", "group", "row", "point", "panel"}: the place for reaction forces
             "arrows": [],
         }  # fmt: skip
+
+
+def _finite_part(run: Trajectory, label: str) -> Trajectory:
+    """The run until its numbers overflow."""
+    finite = np.isfinite(run.q).all(axis=1) & np.isfinite(run.recorded).all(axis=1)
+    if finite.all():
+        return run
+    n = int(np.argmin(finite))
+    if n == 0:
+        raise StateError(f"run {label!r} has no finite coordinates; there is nothing to show")
+    return replace(
+        run, t=run.t[:n], q=run.q[:n], recorded=run.recorded[:n], errors=None if run.errors is None else run.errors[:n],
+        multipliers=None if run.multipliers is None else run.multipliers[:n],
+    )  # fmt: skip
 
 
 def _upright(run: Trajectory) -> Array:

@@ -16,22 +16,22 @@ _FEWEST_POINTS = 60  # of a joint's curve
 _MOST_NUMBERS = 500_000  # of all joints together
 
 
-def curves(run: Trajectory, nodes: int, pack: Pack) -> dict[str, Any]:
-    """Curves of the first `nodes` nodes of a run, as JSON with arrays in the pack."""
-    t = run.t[:nodes]
-    momentum = run.momentum[:nodes]
+def curves(run: Trajectory, pack: Pack) -> dict[str, Any]:
+    """Curves of a run, as JSON with arrays in the pack."""
+    t = run.t
+    momentum = run.momentum
     found: dict[str, Any] = {
-        "energy": _panel(t, {"total": run.energy[:nodes], "kinetic": run.kinetic[:nodes], "potential": run.potential[:nodes]}, pack),
+        "energy": _panel(t, {"total": run.energy, "kinetic": run.kinetic, "potential": run.potential}, pack),
         "angular": _panel(t, {axis: momentum[:, i] for i, axis in enumerate("xyz")}, pack),
         "linear": _panel(t, {axis: momentum[:, 3 + i] for i, axis in enumerate("xyz")}, pack),
     }
     if run.errors is not None:
-        found["error"] = _panel(t, {"largest": np.abs(run.constraint_error[:nodes])}, pack)
+        found["error"] = _panel(t, {"largest": np.abs(run.constraint_error)}, pack)
     model = run.model
     most = int(np.clip(_MOST_NUMBERS // (model.nq + model.nv), _FEWEST_POINTS, _MOST_POINTS))
     found["joints"] = []
     for body in model.bodies:
-        q, v = run.q[:nodes, model.q_slice(body.joint_name)], run.v[:nodes, model.v_slice(body.joint_name)]
+        q, v = run.q[:, model.q_slice(body.joint_name)], run.v[:, model.v_slice(body.joint_name)]
         found["joints"].append({
             "name": body.joint_name, "units": [units(body, ""), units(body, "/s")],
             "q": _panel(t, dict(zip(body.joint.coordinates, q.T, strict=False)), pack, most),
