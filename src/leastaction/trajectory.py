@@ -133,7 +133,18 @@ class Trajectory:
     def __repr__(self) -> str:
         return f"<Trajectory of {self.model.name!r}: {self.steps} steps of {self.dt:g} s, {len(self)} recorded, {self.message}>"
 
+    def _repr_html_(self) -> str:
+        from .page import tables
+
+        return tables.of_run(self)
+
     def __str__(self) -> str:
+        rows = self.facts()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What `print(run)` says: names and texts."""
         energy = self.energy
         most = "" if self.integrator.uniform else " at most"
         rows = [
@@ -151,5 +162,4 @@ class Trajectory:
             rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
         if self.redundant:
             rows.append(("redundant", "; ".join(self.redundant)))
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+        return rows

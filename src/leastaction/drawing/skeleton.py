@@ -72,7 +72,11 @@ class Skeleton:
     def points(self, q: Array) -> Array:
         """(points, 3) in the world, m."""
         evaluate.world(self.model.tree, self._work, q)
-        world = self._work.world[self.rows]
+        return self.placed(self._work.world)
+
+    def placed(self, poses: Array) -> Array:
+        """The same for the poses (bodies + 1, 12) of the rows: rotation, position."""
+        world = poses[self.rows]
         return world[:, 9:] + np.einsum("pij,pj->pi", world[:, :9].reshape(-1, 3, 3), self.local)
 
 

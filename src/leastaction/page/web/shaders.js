@@ -81,8 +81,9 @@ void main() {
   vec3 own = vColour.rgb;
   if (dot(vLocal, vLocal) > 0.0) own = vLocal.x * vLocal.y * vLocal.z > 0.0 ? mix(own, vec3(1.0), 0.72) : own * 0.62;
   float facing = max(dot(n, uLight), 0.0);
-  float glint = pow(max(dot(n, normalize(uLight + toEye)), 0.0), 40.0);
-  float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
+  float glint = max(dot(n, normalize(uLight + toEye)), 0.0);
+  for (int k = 0; k < 5; k++) glint *= glint;
+  float away = 1.0 - max(dot(n, toEye), 0.0), rim = away * away * away;
   vec3 lit = own * (mix(uGround, uSky, 0.5 + 0.5 * n.z) + 0.62 * facing) + 0.22 * glint + 0.10 * rim * uSky;
   colour = vec4(lit, vColour.a * uOpacity);
 }`;
@@ -100,7 +101,7 @@ void main() {
   vec2 along = (b.xy / b.w - a.xy / a.w) * uSize;
   float size = length(along);
   vec2 forward = size > 1e-6 ? along / size : vec2(1.0, 0.0);
-  vec2 shift = forward.yx * vec2(-1.0, 1.0) * aPosition.y + forward * (2.0 * aPosition.x - 1.0) * 0.5;
+  vec2 shift = forward.yx * vec2(-1.0, 1.0) * aPosition.y;
   gl_Position = aPosition.x < 0.5 ? a : b;
   gl_Position.xy += shift * iRadius * 2.0 / uSize * gl_Position.w;
   vColour = iColour;
