@@ -129,6 +129,8 @@ def test_the_size_is_capped(run):
     ("options", "named"),
     [
         ({"traces": ["tipp"]}, "'tipp'.*'tip'"),
+        ({"arrows": {"pull": ("tipp", [[0, 0, 1]])}}, "arrow 'pull': 'tipp'.*'tip'"),
+        ({"arrows": {"pull": ("tip", [[0, 0, 1]])}}, r"arrow 'pull' has shape \(1, 3\).*1001"),
         ({"accuracy": 0.0}, "accuracy = 0.0"),
         ({"accuracy": "fine"}, "accuracy = 'fine'"),
         ({"triangles": -3}, "triangles = -3"),
@@ -138,6 +140,11 @@ def test_the_size_is_capped(run):
 def test_bad_options_are_named(run, options, named):
     with pytest.raises(la.StateError, match=named):
         la.page.make(run, **options)
+
+
+def test_arrows_belong_to_one_run(run):
+    with pytest.raises(la.StateError, match="belong to one run"):
+        la.page.make([run, run], arrows={"pull": ("tip", np.zeros((len(run), 3)))})
 
 
 def test_what_is_not_a_run_is_named():

@@ -41,7 +41,8 @@ def run():
 @pytest.fixture(scope="module")
 def page(browser, run, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "run.html"
-    run.to_html(path, traces=["tip"])
+    pull = np.column_stack([np.cos(run.t), np.sin(run.t), np.ones_like(run.t)])
+    run.to_html(path, traces=["tip"], arrows={"pull": ("tip", pull)})
     browser.open(path)
     return browser
 
@@ -173,7 +174,7 @@ def test_another_joint_can_be_chosen(page, run):
     assert np.allclose(values, run["slider"][:, 0], atol=1e-4)
 
 
-@pytest.mark.parametrize("what", ["skeleton", "masses", "total", "frames", "axes", "momentum", "ghosts", "grid"])
+@pytest.mark.parametrize("what", ["skeleton", "masses", "total", "frames", "axes", "momentum", "arrows", "ghosts", "grid"])
 def test_switches_change_the_picture(page, what):
     seek(page, 0.7)
     before = picture(page)

@@ -10,8 +10,9 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..checks import listed, number
+from ..checks import listed, number, numbers
 from ..drawing.runs import Array, Path, Runs, named_runs
 from ..errors import StateError
 from ..joints.base import frame_with_z
@@ -20,7 +21,7 @@ from .keyframes import Keyframes, Kinematics, thin
 from .meshes import MeshReader
 from .pack import Pack, short
 from .scene import Scene
-from .series import curves
+from .series import arrow, curves
 
 _WEB = FilePath(__file__).with_name("web")
 _SCRIPTS = ("math.js", "data.js", "solids.js", "shaders.js", "renderer.js", "drawing.js", "camera.js", "plots.js", "player.js", "main.js")
@@ -57,6 +58,7 @@ def make(
     *,
     title: str | None = None,
     traces: Sequence[str] = (),
+    arrows: Mapping[str, tuple[str, ArrayLike]] | None = None,
     accuracy: float | None = None,
     triangles: int | None = TRIANGLES,
     max_mb: float = MOST_MB,
@@ -67,6 +69,7 @@ def make(
 
     title       default: the name of the mechanism
     traces      names of bodies or frames whose paths are drawn
+    arrows      of one run: {name: (body or frame, vectors (T, 3) in world axes)}, forces for example; drawn where the frame is
     accuracy    m; how far a point of a body may be from where it is at any recorded node.  Default: 0.1 mm, or 1e-6 of the space
                 the motion needs, if that is more.  Fewer keyframes are kept if it is larger
     triangles   of all meshes together, at most; None: as many as the files have
@@ -77,6 +80,10 @@ def make(
     limit = number(max_mb, "max_mb", StateError)
     reader = MeshReader(triangles if triangles is None else _positive(triangles, "triangles"))
     shown = [_Shown(label, run, reader) for label, run in named.items()]
+    if arrows:
+        if len(shown) > 1:
+            raise StateError("arrows belong to one run; write a page of this run alone")
+        shown[0].add_arrows(arrows)
     reader.decimate()
     up = _upright(shown[0].run)
     space = _space(shown, up)
@@ -127,6 +134,17 @@ class _Shown:
             self.notes.append(f"{label}: {run.message}")
         self.scene = Scene(run.model, self.run.q, reader)
         self.keyframes: Keyframes
+        self.arrows: list[tuple[str, int, Array, Array]] = []  # name, row, point on it, vectors (T, 3)
+
+    def add_arrows(self, arrows: Mapping[str, tuple[str, ArrayLike]]) -> None:
+        frames, nodes = self.run.model.frames, len(self.run)
+        for name, (frame, vectors) in arrows.items():
+            if frame not in frames:
+                raise StateError(f"arrow {name!r}: {frame!r} is neither a body nor a frame; give one of {listed(frames)}")
+            values = numbers(vectors, f"arrow {name!r}", StateError, finite=False)[:nodes]
+            if values.shape != (nodes, 3):
+                raise StateError(f"arrow {name!r} has shape {values.shape}; it needs three numbers for each of the {nodes} recorded nodes")
+            self.arrows.append((name, frames[frame][0], frames[frame][1].p, values))
 
     def sampled(self) -> tuple[Array, Array]:
         chosen = np.unique(np.linspace(0, len(self.run) - 1, min(len(self.run), _SAMPLES)).astype(int))
@@ -139,8 +157,7 @@ class _Shown:
             "label": self.label, **self.scene.described(pack, kept, meshes),
             "keys": {"t": pack.times(keys.t), "poses": pack.integers(keys.poses), "steps": pack.floats(keys.steps), "breaks": keys.breaks},
             "nodes": pack.times(run.t), "curves": curves(run, pack),
-            # arrows that change with time, each {"name", "group", "row", "point", "panel"}: the place for reaction forces
-            "arrows": [],
+            "arrows": [arrow(name, row, point, run.t, vectors, pack) for name, row, point, vectors in self.arrows],
         }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..drawing.labels import speed_names, units
 from ..drawing.runs import Array, extremes
 from ..trajectory import Trajectory
-from .pack import Pack
+from .pack import Pack, short
 
 _MOST_POINTS = 2000  # of a curve
 _FEWEST_POINTS = 60  # of a joint's curve
@@ -38,6 +38,12 @@ def curves(run: Trajectory, pack: Pack) -> dict[str, Any]:
             "v": _panel(t, dict(zip(speed_names(body), v.T, strict=True)), pack, most),
         })  # fmt: skip
     return found
+
+
+def arrow(name: str, row: int, point: Array, t: Array, vectors: Array, pack: Pack) -> dict[str, Any]:
+    """A vector (T, 3), world axes, that starts at a point of a row: a force."""
+    panel = _panel(t, {axis: vectors[:, i] for i, axis in enumerate("xyz")}, pack)
+    return {"name": name, "row": row, "point": short(point), "panel": panel}
 
 
 def _panel(t: Array, columns: dict[str, Array], pack: Pack, most: int = _MOST_POINTS) -> dict[str, Any]:

@@ -31,10 +31,8 @@ def of_mechanism(mechanism: Mechanism) -> str:
     for depth, body in _tree(list(mechanism.bodies.values())):
         joint = type(body.joint).__name__ + (f" “{body.joint_name}”" if body.joint_name != body.name else "")
         rows.append(("\u2003" * depth + body.name, joint, str(body.joint.nv or "–"), f"{body.mass:g} kg" if body.mass else "–"))
-    extras = {
-        "frames": len(mechanism.frames), "forces": len(mechanism.forces), "constraints": len(mechanism.constraints), "shapes": len(mechanism.shapes),
-    }  # fmt: skip
-    more = ", ".join(f"{count} {name if count > 1 else name[:-1]}" for name, count in extras.items() if count)
+    counts = {name: len(getattr(mechanism, name)) for name in ("frames", "forces", "constraints", "shapes")}
+    more = ", ".join(f"{count} {name if count > 1 else name[:-1]}" for name, count in counts.items() if count)
     try:
         picture = _picture(mechanism.compile())
     except LeastActionError as error:  # not finished yet, which is no reason not to show it

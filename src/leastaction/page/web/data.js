@@ -151,6 +151,7 @@ class Run {
     this.place.set("world", { row: 0, position: [0, 0, 0], quaternion: [1, 0, 0, 0] });
     this.mass = this.masses.reduce((sum, m) => sum + m[4], 0);
     this.jointPanels = new Map();
+    this.arrows = given.arrows.map((arrow) => ({ ...arrow, ...archive.panel(arrow.panel) }));
   }
 
   move(time) {

@@ -15,6 +15,7 @@ const RUN_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56
 const ALONG = ["#2b62d9", "#1aa0b8", "#35b779", "#f2b134", "#e4572e"].map(colour); // along a long tree
 const AXES = ["#e5484d", "#30a46c", "#3e7bfa"].map(colour);
 const LINEAR = colour("#f2a20c");
+const FORCE = colour("#16a085");
 const ANGULAR = colour("#c2408f");
 
 function bodyColour(run, row, runs) {
@@ -34,7 +35,7 @@ const SWITCHES = {
   frames: ["Frames", "x red, y green, z blue"],
   axes: ["Axes", "of the world, and those joints turn or slide about"],
   momentum: ["Momentum", "linear (yellow) and angular (magenta) about the centre of mass"],
-  reactions: ["Reaction forces", ""],
+  arrows: ["Forces", "in proportion to the largest that occurs"],
   errors: ["Constraint errors", "green below 1e-9, red above 1e-3"],
   ghosts: ["Ghost poses", ""],
   grid: ["Grid", ""],
@@ -46,12 +47,12 @@ class Drawing {
     Object.assign(this, { renderer, runs, header, archive, traces: [], ghostCount: 0 });
     const anyShape = runs.some((run) => run.shaped.length);
     this.shown = {
-      skeleton: !anyShape, masses: !anyShape, total: false, frames: false, axes: false, momentum: false, reactions: false, errors: false, ghosts: false,
+      skeleton: !anyShape, masses: !anyShape, total: false, frames: false, axes: false, momentum: false, arrows: runs.some((run) => run.arrows.length), errors: false, ghosts: false,
       grid: true, shadows: true,
     };
     this.available = new Set(Object.keys(SWITCHES));
     if (!anyShape) this.available.delete("skeleton");
-    if (!runs.some((run) => run.arrows.length)) this.available.delete("reactions");
+    if (!runs.some((run) => run.arrows.length)) this.available.delete("arrows");
     if (!runs.some((run) => run.error)) this.available.delete("errors");
     this.makeSolids();
     this.placeRuns();
@@ -256,11 +257,9 @@ class Drawing {
         arrow(centre, linear, LINEAR, this.largest(run, "linear"));
         arrow(centre, angular, ANGULAR, this.largest(run, "angular"));
       }
-      if (this.shown.reactions)
-        for (const { row, point, panel } of run.arrows) {
-          const { t, curves } = this.archive.panel(panel);
-          arrow(run.toWorld(row, point), curves.map(({ y }) => valueAt(t, y, time)), this.theme.constraint, this.largest(run, "reactions"));
-        }
+      if (this.shown.arrows)
+        for (const { row, point, t, curves } of run.arrows)
+          arrow(run.toWorld(row, point), curves.map(({ y }) => valueAt(t, y, time)), FORCE, this.largest(run, "arrows"));
       if (this.shown.errors && run.error) {
         const size = valueAt(run.error.t, run.error.curves[0].y, time);
         const bad = clamp((Math.log10(Math.max(size, 1e-30)) + 9) / 6, 0, 1);
@@ -278,7 +277,7 @@ class Drawing {
     run.scales ??= {};
     if (run.scales[what] === undefined) {
       let most = 0;
-      const panels = what === "reactions" ? run.arrows.map((a) => this.archive.panel(a.panel)) : [run[what]];
+      const panels = what === "arrows" ? run.arrows : [run[what]];
       for (const { t, curves } of panels) for (let k = 0; k < t.length; k++) most = Math.max(most, length(curves.map(({ y }) => y[k])));
       run.scales[what] = most || 1;
     }
