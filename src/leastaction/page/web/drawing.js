@@ -2,7 +2,7 @@
 
 const THEMES = {
   light: {
-    background: colour("#f3f5f8"), sky: [0.62, 0.64, 0.68], ground: [0.36, 0.35, 0.34], grid: colour("#6b7a8c"), shadow: 0.16,
+    background: colour("#f3f5f8"), sky: [0.55, 0.57, 0.6], ground: [0.33, 0.32, 0.31], grid: colour("#6b7a8c"), shadow: 0.16,
     fixed: colour("#8a94a0"), joint: colour("#e9edf2"), plain: colour("#c3cad3"), constraint: colour("#7b4fb0"), spring: colour("#5d6b7a"),
   },
   dark: {
@@ -298,7 +298,7 @@ class Drawing {
     for (const run of runs) renderer.draw(this.visible(run), run.base);
     const dynamic = Object.values(this.dynamic).map((batch) => ({ batch }));
     if (shown.grid) renderer.drawFloor();
-    if (shown.shadows && renderer.quality > 0 && camera.eye[2] > floor.height)
+    if (shown.shadows && renderer.quality >= SHADOWED && camera.eye[2] > floor.height)
       renderer.drawShadows(() => runs.forEach((run) => renderer.draw(this.visible(run), run.base, { shadow: true })));
     renderer.blended(() => {
       for (let g = 0; g < this.ghostCount; g++)
@@ -315,6 +315,7 @@ class Drawing {
         if (shown.frames) renderer.draw([{ batch: run.frameLines }], run.base);
       }
     }));
+    renderer.forgetDepth();
     renderer.draw(dynamic, 0);
     renderer.end();
   }

@@ -1,7 +1,7 @@
 // Puts everything together.  window.leastaction is for people who want to drive the page from outside.
 
 const SLOW = 1 / 22; // s: frames that take longer cost quality
-const QUALITY = ["fast", "with shadows", "smooth"];
+const QUALITY = ["coarse", "fast", "with shadows", "smooth"];
 
 class Page {
   constructor(archive) {
@@ -56,10 +56,10 @@ class Page {
     this.frames += 1;
   }
 
-  /** Slow frames cost first smooth edges, then shadows. */
+  /** Slow frames cost first smooth edges, then shadows, then pixels. */
   watch(seconds) {
-    this.slowFrames = seconds > SLOW && seconds < 0.5 ? this.slowFrames + 1 : Math.max(0, this.slowFrames - 1);
-    if (this.slowFrames > 12 && this.renderer.quality > 0 && !this.qualityChosen) {
+    this.slowFrames = seconds > SLOW ? this.slowFrames + 1 : Math.max(0, this.slowFrames - 1);
+    if (this.slowFrames > 12 && this.renderer.quality > COARSE && !this.qualityChosen) {
       this.renderer.quality -= 1;
       this.slowFrames = 0;
       document.getElementById("quality").value = this.renderer.quality;

@@ -2,6 +2,8 @@
 
 const TEXTURE_WIDTH = 1024;
 const MOST_WRITTEN_OUT = 800; // vertices of a solid
+// qualities: fewer pixels than the screen has; as many; also shadows; also smooth edges
+const [COARSE, FAST, SHADOWED, SMOOTH] = [0, 1, 2, 3];
 const LIGHT = unit([0.45, -0.55, 1.0]);
 
 class Program {
@@ -38,7 +40,7 @@ LAYOUTS.line = LAYOUTS.rod;
  *  copies are written out.
  */
 class Batch {
-  constructor(renderer, kind, solid, isWrittenOut = kind === "line" || (renderer.isSoftware && solid.vertexCount < MOST_WRITTEN_OUT)) {
+  constructor(renderer, kind, solid, isWrittenOut = kind === "line" || (renderer.isSoftware && solid.isSmall)) {
     const { gl } = renderer;
     Object.assign(this, { gl, kind, solid, isWrittenOut, count: 0 });
     this.stride = LAYOUTS[kind].reduce((sum, [, size]) => sum + size, 0);
@@ -113,6 +115,7 @@ class Solid {
   constructor(gl, numbers, rigid = true) {
     const { positions, normals, faces } = (this.numbers = numbers);
     this.vertexCount = positions.length / 3;
+    this.isSmall = positions instanceof Float32Array && this.vertexCount < MOST_WRITTEN_OUT;
     const keep = (target, data) => {
       const buffer = gl.createBuffer();
       gl.bindBuffer(target, buffer);
@@ -163,7 +166,7 @@ class Renderer {
     const info = gl.getExtension("WEBGL_debug_renderer_info");
     this.name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
     this.isSoftware = /swiftshader|llvmpipe|software|basic render/i.test(this.name);
-    this.quality = this.isSoftware ? 0 : 2; // 2: smooth edges and shadows, 1: shadows, 0: neither
+    this.quality = this.isSoftware ? FAST : SMOOTH;
   }
 
   /** Room for poses of this many bodies. */
@@ -184,13 +187,13 @@ class Renderer {
   }
 
   resize() {
-    const most = this.quality > 0 ? 2 : 1;
+    const most = this.quality > FAST ? 2 : this.quality === FAST ? 1 : 0.6;
     const ratio = Math.min(window.devicePixelRatio || 1, most);
     const width = Math.max(1, Math.round(this.canvas.clientWidth * ratio));
     const height = Math.max(1, Math.round(this.canvas.clientHeight * ratio));
     if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
-    const smooth = this.quality > 1;
-    if (smooth && (this.smoothSize !== `${width}x${height}` || !this.smooth)) this.makeSmooth(width, height);
+    const isSmooth = this.quality === SMOOTH;
+    if (isSmooth && (this.smoothSize !== `${width}x${height}` || !this.smooth)) this.makeSmooth(width, height);
     this.ratio = ratio;
   }
 
@@ -226,7 +229,7 @@ class Renderer {
   begin(camera, theme, floor, up) {
     const { gl } = this;
     this.resize();
-    gl.bindFramebuffer(gl.FRAMEBUFFER, this.quality > 1 ? this.smooth.frame : null);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.quality === SMOOTH ? this.smooth.frame : null);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(...theme.background, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
@@ -249,6 +252,7 @@ class Renderer {
       gl.uniform1f(at.uFloor ?? null, floor.height);
       gl.uniform1f(at.uPixel ?? null, camera.pixel / this.canvas.height);
       gl.uniform2f(at.uSize ?? null, this.canvas.width, this.canvas.height);
+      gl.uniform1f(at.uRatio ?? null, this.ratio);
       gl.uniform1i(at.uPoses ?? null, 0);
     }
     Object.assign(this, { floor, theme });
@@ -308,6 +312,11 @@ class Renderer {
     gl.disable(gl.STENCIL_TEST);
   }
 
+  /** What is drawn from now on is seen through everything before. */
+  forgetDepth() {
+    this.gl.clear(this.gl.DEPTH_BUFFER_BIT);
+  }
+
   /** What is drawn here is seen through everything. */
   onTop(draw) {
     const { gl } = this;
@@ -317,7 +326,7 @@ class Renderer {
   }
 
   end() {
-    if (this.quality < 2) return;
+    if (this.quality !== SMOOTH) return;
     const { gl } = this;
     const { width, height } = this.canvas;
     for (const [from, to] of [[this.smooth.frame, this.smooth.mean], [this.smooth.mean, null]]) {

@@ -84,16 +84,17 @@ void main() {
   float glint = max(dot(n, normalize(uLight + toEye)), 0.0);
   for (int k = 0; k < 5; k++) glint *= glint;
   float away = 1.0 - max(dot(n, toEye), 0.0), rim = away * away * away;
-  vec3 lit = own * (mix(uGround, uSky, 0.5 + 0.5 * n.z) + 0.62 * facing) + 0.22 * glint + 0.10 * rim * uSky;
+  vec3 lit = own * (mix(uGround, uSky, 0.5 + 0.5 * n.z) + 0.54 * facing) + 0.22 * glint + 0.10 * rim * uSky;
   colour = vec4(lit, vColour.a * uOpacity);
 }`;
 
 const LINE = `${POSES}
 uniform vec2 uSize;       // of the canvas, pixels
+uniform float uRatio;     // of its pixels to those of the page
 layout(location = 0) in vec3 aPosition;    // x: which end, y: which side
 layout(location = 2) in vec4 iStart;
 layout(location = 3) in vec4 iEnd;
-layout(location = 4) in float iRadius;     // pixels
+layout(location = 4) in float iRadius;     // pixels of the page
 layout(location = 6) in vec4 iColour;
 out vec4 vColour;
 void main() {
@@ -103,7 +104,7 @@ void main() {
   vec2 forward = size > 1e-6 ? along / size : vec2(1.0, 0.0);
   vec2 shift = forward.yx * vec2(-1.0, 1.0) * aPosition.y;
   gl_Position = aPosition.x < 0.5 ? a : b;
-  gl_Position.xy += shift * iRadius * 2.0 / uSize * gl_Position.w;
+  gl_Position.xy += shift * iRadius * uRatio * 2.0 / uSize * gl_Position.w;
   vColour = iColour;
 }`;
 
