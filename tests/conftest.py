@@ -1,5 +1,6 @@
-"""Every warning is an error in the tests; Hypothesis does not mind that the first call of a kernel loads it."""
+"""Every warning is an error in the tests; Hypothesis does not mind that the first call of a kernel loads it; no test opens a window."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("kernels", deadline=None)
@@ -8,3 +9,9 @@ settings.load_profile("kernels")
 
 def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error")
+
+
+@pytest.fixture(autouse=True)
+def no_windows(monkeypatch):
+    """`la.show` in examples of the documentation does everything but open a window."""
+    monkeypatch.setattr("webbrowser.open", lambda address: True)

@@ -7,7 +7,7 @@
 True
 """
 
-from . import analysis, constraints, dynamics, examples, library, plot, solvability
+from . import analysis, constraints, dynamics, examples, library, page, plot, solvability
 from .analysis.crosscheck import Crosscheck, crosscheck
 from .constraints import (
     Cam,
@@ -48,6 +48,7 @@ from .limits import Limit
 from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
+from .page import show
 from .pose import Pose
 from .reactions import Reaction, Reactions
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -65,5 +66,6 @@ __all__ = [
     "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
     "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint",
     "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete",
-    "dynamics", "examples", "library", "linearize", "load", "plot", "save", "simulate", "solvability", "to_maximal", "to_minimal",
+    "dynamics", "examples", "library", "linearize", "load", "page", "plot", "save", "show", "simulate", "solvability", "to_maximal",
+    "to_minimal",
 ]  # fmt: skip

@@ -215,6 +215,11 @@ class Mechanism:
 
         save(self, path)
 
+    def _repr_html_(self) -> str:
+        from .page import tables
+
+        return tables.of_mechanism(self)
+
     def __repr__(self) -> str:
         dofs = sum(b.joint.nv for b in self.bodies.values())
         return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, {dofs} degrees of freedom{in_words(self.notes)}>"

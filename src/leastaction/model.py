@@ -161,6 +161,11 @@ class Model:
         rows = 3 * len(self.tree.pair_on) + len(self.tree.energy_at)
         return make_middle(len(self.bodies), self.nq, self.nv, self.gravity, rows)
 
+    def _repr_html_(self) -> str:
+        from .page import tables
+
+        return tables.of_model(self)
+
     def __repr__(self) -> str:
         specialised = ", specialised" if self.specialised else ""
         return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{specialised}{in_words(self.notes)}>"

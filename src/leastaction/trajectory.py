@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
 from .model import Model
 from .reactions import Nodes, Reactions
 from .state import State
+
+if TYPE_CHECKING:
+    from .page import Page
 
 Array = NDArray[np.float64]
 
@@ -139,6 +143,15 @@ class Trajectory:
         """State at recorded node k, the last one by default."""
         return State.with_velocity(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy(), self.v[k].copy())
 
+    def to_html(self, path: str | PathLike[str], **options: Any) -> Page:
+        """Write the run as a page of its own: 3-D playback and plots in one HTML file that needs no network.
+
+        options: title, traces=("tip",), accuracy (m), triangles, max_mb; see `leastaction.page.make`.  Several runs: `la.page.write`.
+        """
+        from . import page
+
+        return page.write(self, path, **options)
+
     def __getitem__(self, joint_name: str) -> Array:
         """(T, ...) coordinates of one joint."""
         return self.q[:, self.model.q_slice(joint_name)]
@@ -149,7 +162,18 @@ class Trajectory:
     def __repr__(self) -> str:
         return f"<Trajectory of {self.model.name!r}: {self.steps} steps of {self.dt:g} s, {len(self)} recorded, {self.message}>"
 
+    def _repr_html_(self) -> str:
+        from .page import tables
+
+        return tables.of_run(self)
+
     def __str__(self) -> str:
+        rows = self.facts()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What `print(run)` says: names and texts."""
         energy = self.energy
         most = "" if self.integrator.uniform else " at most"
         rows = [
@@ -168,5 +192,4 @@ class Trajectory:
         if self.redundant:
             rows.append(("redundant", "; ".join(self.redundant)))
         rows += [("warning", sentence) for sentence in self.warnings]
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+        return rows

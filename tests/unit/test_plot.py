@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import leastaction as la
 from leastaction import plot
-from leastaction.plot.canvas import named_runs, thinned
+from leastaction.drawing.runs import named_runs, thinned
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.plot.skeleton import CONSTRAINT, LINK, SPRING, Camera, Skeleton
+from leastaction.drawing.skeleton import CONSTRAINT, LINK, SPRING, Skeleton
+from leastaction.plot.camera import Camera
 
 EXAMPLES = [
     la.examples.chain(3), la.examples.listing_1(), la.examples.marionette(), la.examples.planar_human(), la.examples.heavy_top(),

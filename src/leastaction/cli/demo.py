@@ -12,8 +12,7 @@ from pathlib import Path
 
 import leastaction as la
 
-from .. import analysis, plot
-from .demo_page import page
+from .. import analysis, page, plot
 
 HELP = "simulate a swinging chain with two integrators and compare their energy"
 
@@ -63,7 +62,7 @@ def compare(arguments: argparse.Namespace) -> None:
     picture, document = arguments.out / "energy.png", arguments.out / "index.html"
     plot.energy(runs, save_to=picture, title=f"Energy error: {model.name}, {1e3 * arguments.dt:g} ms steps")
     command = f"leastaction demo --links {arguments.links} --duration {arguments.duration:g} --dt {arguments.dt:g}"
-    document.write_text(page(runs, rows, picture.read_bytes(), command), encoding="utf-8")
+    page.write(runs, document, table=rows, traces=["tip"], remark=f"Get this page with: {command}")
     say(f"\nwrote {picture} and {document}; open the second in a browser to see it move")
     if arguments.json:
         print(json.dumps({"model": model.name, "runs": rows, "written": [str(picture), str(document)]}, indent=2))

@@ -1,68 +1,18 @@
-"""What all pictures share: the runs and their names, figure, colours, thinning, saving."""
+"""What all plots share: figure, lines, axes, saving."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..errors import StateError
-from ..trajectory import Trajectory
+from ..drawing.runs import COLOURS, Array, Path, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Runs = Trajectory | Sequence[Trajectory] | Mapping[str, Trajectory]
-Path = str | PathLike[str]
-Array = NDArray[np.float64]
-
-#: Okabe and Ito's colours, told apart also by colour-blind people; strongest contrast first
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
 
 _INK, _GRID = "#333333", "#DDDDDD"
-_MOST_POINTS = 4000  # more than a picture has columns of pixels
-
-
-def named_runs(runs: Runs, labels: Sequence[str] | None = None) -> dict[str, Trajectory]:
-    """One run, several, or {label: run} as {label: run}.  Default labels are what tells the runs apart."""
-    if isinstance(runs, Mapping):
-        if labels is not None:
-            raise StateError("the runs already have names, the keys of the mapping; give a list of runs or leave labels out")
-        named = dict(runs)
-    else:
-        try:
-            listed = [runs] if isinstance(runs, Trajectory) else list(runs)
-        except TypeError:
-            raise StateError(f"cannot plot a {type(runs).__name__}; give a Trajectory, a list of them, or {{label: trajectory}}") from None
-        names = _default_labels(listed) if labels is None else list(labels)
-        if len(names) != len(listed) or len(set(names)) != len(names):
-            raise StateError(f"labels = {names!r}; {len(listed)} run(s) need as many different labels")
-        named = dict(zip(names, listed, strict=True))
-    if not named:
-        raise StateError("there is nothing to plot; give a Trajectory, several, or {label: trajectory}")
-    for label, run in named.items():
-        if not isinstance(run, Trajectory):
-            raise StateError(f"run {label!r} is a {type(run).__name__}, not a Trajectory; plot what simulate() returned")
-    return named
-
-
-def _default_labels(runs: list[Trajectory]) -> list[str]:
-    def name(run: Any, *attributes: str) -> str:
-        parts = {"integrator": type(run.integrator).__name__, "step": f"{1e3 * run.dt:g} ms", "model": run.model.name}
-        return ", ".join(parts[a] for a in attributes)
-
-    if not all(isinstance(run, Trajectory) for run in runs):
-        return [f"run {i + 1}" for i in range(len(runs))]
-    for attributes in (("integrator",), ("integrator", "step"), ("integrator", "step", "model")):
-        labels = [name(run, *attributes) for run in runs]
-        if len(set(labels)) == len(labels):
-            return labels
-    return [f"{label} ({i + 1})" for i, label in enumerate(labels)]
 
 
 def panels(rows: int, title: str, columns: int = 1, height: float = 2.3) -> tuple[Figure, list[Axes]]:
@@ -114,19 +64,6 @@ def line(axes: Axes, t: Array, y: Array, i: int, label: str | None = None, dash:
     """Line number i: its colour, and when the colours are used up another dash, unless the dash is given."""
     style = DASHES[(i // len(COLOURS) if dash is None else dash) % len(DASHES)]
     axes.plot(*thinned(t, y), style, color=COLOURS[i % len(COLOURS)], linewidth=1.2, label=label)
-
-
-def thinned(t: Array, y: Array, most: int = _MOST_POINTS) -> tuple[Array, Array]:
-    """At most `most` points that look the same: the smallest and the largest value of every stretch of time."""
-    if len(y) <= most:
-        return t, y
-    length = -(-len(y) // (most // 2))
-    whole = len(y) - len(y) % length  # the rest, shorter than a stretch, is kept as it is
-    stretches = y[:whole].reshape(-1, length)
-    start = np.arange(0, whole, length)
-    extremes = np.concatenate([start + stretches.argmin(axis=1), start + stretches.argmax(axis=1), np.arange(whole, len(y))])
-    keep = np.unique(extremes)
-    return t[keep], y[keep]
 
 
 def logarithmic(axes: Axes, decades: int) -> None:

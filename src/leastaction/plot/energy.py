@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis import energy_error
+from ..drawing.runs import Path, Runs, named_runs
 from ..trajectory import Trajectory
-from .canvas import Path, Runs, finish, label_y, legend, line, logarithmic, named_runs, panels
+from .canvas import finish, label_y, legend, line, logarithmic, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..checks import listed
+from ..drawing.labels import speed_names, units
+from ..drawing.runs import Array, Path, Runs, named_runs
 from ..errors import StateError
 from ..mechanism import Body
-from .canvas import Array, Path, Runs, finish, label_y, legend, line, named_runs, panels
+from .canvas import finish, label_y, legend, line, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,9 +42,9 @@ def joints(
         for i, (label, run) in enumerate(named.items()):
             _draw(left, run.t, run[body.joint_name], body.joint.coordinates, i, label, compared)
             speeds = run.v[:, run.model.v_slice(body.joint_name)]
-            _draw(right, run.t, speeds, _speed_names(body), i, label, compared)
-        label_y(left, f"{body.joint_name}\n{_unit(body, '')}")
-        label_y(right, _unit(body, "/s"))
+            _draw(right, run.t, speeds, speed_names(body), i, label, compared)
+        label_y(left, f"{body.joint_name}\n{units(body, '')}")
+        label_y(right, units(body, "/s"))
         if (compared and row == 0) or body.joint.nv > 1:
             legend(left)
         if body.joint.has_quaternion:
@@ -67,18 +69,3 @@ def _draw(axes: Axes, t: Array, columns: Array, parts: Sequence[str], run: int, 
         else:
             several = len(parts) > 1  # a single part leaves the dashes to the runs, which often lie on top of each other
             line(axes, t, columns[:, j], run, f"{label}: {part}" if several else label, dash=j if several else run)
-
-
-def _speed_names(body: Body) -> tuple[str, ...]:
-    if not body.joint.has_quaternion:
-        return body.joint.coordinates[: body.joint.nv]
-    return ("ωx", "ωy", "ωz", "vx", "vy", "vz")[: body.joint.nv]  # ball and free joints: body twist
-
-
-def _unit(body: Body, per: str) -> str:
-    """Units of what is drawn: quaternions have none, other coordinates are angles or lengths."""
-    if body.joint.has_quaternion and not per:
-        units = ["1"] if body.joint.nv == 3 else ["m", "1"]
-    else:
-        units = sorted({"rad" if angle else "m" for angle in body.joint.angular}, reverse=True)
-    return "(" + ", ".join(u + per for u in units) + ")"

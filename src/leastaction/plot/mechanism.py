@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..drawing.runs import COLOURS, Array, Path
+from ..drawing.skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Skeleton
 from ..errors import StateError
 from ..mechanism import Mechanism
 from ..model import Coordinates, Model
 from ..trajectory import Trajectory
-from .canvas import _INK, COLOURS, Array, Path, finish
-from .skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Camera, Skeleton
+from .camera import Camera
+from .canvas import _INK, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

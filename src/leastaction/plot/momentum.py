@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..analysis import momentum_error
-from .canvas import Path, Runs, finish, label_y, legend, line, named_runs, panels
+from ..drawing.runs import Path, Runs, named_runs
+from .canvas import finish, label_y, legend, line, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

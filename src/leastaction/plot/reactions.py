@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..drawing.runs import Runs, named_runs
 from ..reactions import Reaction
-from .canvas import Array, Path, Runs, finish, label_y, legend, line, named_runs, panels
+from .canvas import Array, Path, finish, label_y, legend, line, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
