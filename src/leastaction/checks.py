@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,6 +74,28 @@ def name(value: str, what: str) -> str:
         hint = f"; give its name, {own!r}" if isinstance(own, str) else ""
         raise MechanismError(f"{what} = {value!r} is not a non-empty string{hint}")
     return value
+
+
+def same(a: Any, b: Any) -> bool:
+    """Are two values equal, with arrays compared entry by entry (NaN equals NaN) and compiled functions by where they are?"""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if is_dataclass(a) and not isinstance(a, type):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
+    if isinstance(a, FunctionType):
+        cells = [[cell.cell_contents for cell in f.__closure__ or ()] for f in (a, b)]
+        return a.__code__ == b.__code__ and a.__module__ == b.__module__ and same([a.__defaults__, cells[0]], [b.__defaults__, cells[1]])
+    if hasattr(a, "address"):
+        return a.address == b.address
+    return bool(a == b)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import name as checked_name
-from .checks import numbers
+from .checks import numbers, same
 from .constraints.base import Constraint
 from .errors import MechanismError
 from .forces.base import Force
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 WORLD = "world"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Body:
     """A rigid body and the joint that holds it to its parent."""
 
@@ -36,6 +37,12 @@ class Body:
     mass: float  #: kg
     com: NDArray[np.float64]  #: centre of mass in the body frame, m
     inertia: NDArray[np.float64]  #: 3x3, about the centre of mass, body axes, kg m^2
+
+    def __eq__(self, other: object) -> bool:
+        return same(vars(self), vars(other)) if isinstance(other, Body) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.parent, self.joint_name, self.mass))
 
 
 @dataclass(frozen=True)
@@ -169,6 +176,16 @@ class Mechanism:
 
         return compile_mechanism(self)
 
+    def snapshot(self) -> Mechanism:
+        """A copy that later changes of this description do not reach."""
+        new = copy.copy(self)
+        new._gravity = self._gravity.copy()
+        new.bodies, new.frames, new._moved_by = dict(self.bodies), dict(self.frames), dict(self._moved_by)
+        new._notes = list(self._notes)
+        new.forces = [_copied(force) for force in self.forces]
+        new.constraints = [_copied(constraint) for constraint in self.constraints]
+        return new
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the description to a file; the suffix says the format (.sexp)."""
         from .io import save
@@ -187,6 +204,18 @@ class Mechanism:
             raise MechanismError(f"{what} name {name!r} is already taken; names of bodies and frames are unique")
 
 
+_T = TypeVar("_T")
+
+
+def _copied(thing: _T) -> _T:
+    """A copy of a force or constraint with arrays and lists of its own; functions are shared."""
+    new = copy.copy(thing)
+    for key, value in vars(new).items():
+        if isinstance(value, (np.ndarray, list, dict)):
+            setattr(new, key, value.copy())
+    return new
+
+
 def _mass(value: float, where: str) -> float:
     try:
         mass = float(value)
@@ -202,6 +231,7 @@ def in_words(notes: tuple[str, ...]) -> str:
     return f", {len(notes)} note{'s' * (len(notes) > 1)} (see .notes)" if notes else ""
 
 
+_LARGEST = 1e100  # kg m^2: squares of it are still numbers
 _PRINTED = 1e-6  # of the largest moment: what is lost when an inertia is written to a file with six digits
 _ROUNDING = 1e-15  # of the largest moment: what arithmetic cannot tell from zero
 
@@ -218,6 +248,8 @@ def _inertia(value: ArrayLike | Sequence[float], where: str) -> tuple[NDArray[np
         raise MechanismError(f"{where}: inertia has shape {a.shape}; it needs 3 principal moments or a 3x3 matrix, kg m^2 about the com")
     if not np.all(np.isfinite(a)):
         raise MechanismError(f"{where}: inertia = {value!r} contains a number that is not finite")
+    if np.abs(a).max() > _LARGEST:
+        raise MechanismError(f"{where}: inertia = {value!r} kg m^2 is more than arithmetic can hold; give moments below {_LARGEST:g}")
     skewness = float(np.abs(a - a.T).max())
     if skewness > 1e-9 * float(np.abs(a).max()):
         raise MechanismError(f"{where}: inertia is not symmetric (largest difference {skewness:.3g}); use (a + a.T)/2 if that is rounding")

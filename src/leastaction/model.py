@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import listed, numbers
+from .checks import listed, numbers, same
 from .constraints.base import Closure
 from .errors import StateError
 from .joints import SymbolicJoint
 from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
-from .mechanism import Body, in_words
+from .mechanism import Body, Mechanism, in_words
 from .pose import Pose
 
 if TYPE_CHECKING:
@@ -37,9 +41,13 @@ class Part:
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: in its own frame, m
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Model:
-    """Arrays of a mechanism, in tree order.  Made by `Mechanism.compile()`."""
+    """Arrays of a mechanism, in tree order.  Made by `Mechanism.compile()`.
+
+    Models are equal if the same motions follow from them.  A model is pickled as its description and compiled again where it arrives, with
+    machine code from the cache there; one that arrives again, or comes back, is the same object.
+    """
 
     name: str
     tree: Tree  #: what the kernels read, each field described in leastaction.kernels.tree.layout
@@ -53,6 +61,7 @@ class Model:
     parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
+    description: Mechanism | None = field(default=None)  #: what it was compiled from, as it was then
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -144,6 +153,35 @@ class Model:
 
         return replace(self, specialised=Specialised(self.tree, self.make_work()))
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self is other or same(self._compared(), other._compared())
+
+    def _compared(self) -> tuple[Any, ...]:
+        return (
+            self.name, self.body_names, self.joint_names, self.tree, self.frames, self.fixed_potential, self.closures, self.parts,
+            self.notes, self.specialised is None,
+        )  # fmt: skip
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.nq, self.nv, self.joint_names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.description is None:
+            raise StateError(f"{self!r} was not made by Mechanism.compile() and cannot be pickled; pickle what it was made from")
+        if "_pickled" not in self.__dict__:
+            content = pickle.dumps((self.description, self.specialised is not None))
+            object.__setattr__(self, "_pickled", content)
+            _remember(content, self)
+        return _arrive, (self.__dict__["_pickled"],)
+
+    def __copy__(self) -> Model:
+        return self  # nothing about it can change
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        return self
+
     def make_work(self) -> Work:
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
         work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on))
@@ -200,6 +238,27 @@ class Model:
                 if abs(length - 1.0) > 1e-6:
                     raise StateError(f"q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1")
                 part /= length
+
+
+_here: WeakValueDictionary[bytes, Model] = WeakValueDictionary()  # models that were pickled or have arrived, by what was pickled
+_latest: deque[Model] = deque(maxlen=16)  # kept, so that a hundred roll-outs in a pool compile their model once
+
+
+def _remember(content: bytes, model: Model) -> Model:
+    _latest.append(model)
+    return _here.setdefault(hashlib.sha256(content).digest(), model)
+
+
+def _arrive(content: bytes) -> Model:
+    """The model that was pickled."""
+    found = _here.get(hashlib.sha256(content).digest())
+    if found is not None:
+        return found
+    description, specialised = pickle.loads(content)
+    model = description.compile()
+    model = model.specialise() if specialised else model
+    object.__setattr__(model, "_pickled", content)
+    return _remember(content, model)
 
 
 def _entry_name(body: Body, coordinate: str) -> str:

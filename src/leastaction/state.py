@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import number, numbers
+from .checks import number, numbers, same
 from .errors import StateError
 from .model import Coordinates, Model
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class State:
     """t (s), coordinates q, momenta p = M(q) v.  `state["joint"]` gives the coordinates of one joint."""
 
@@ -49,6 +49,14 @@ class State:
         from . import dynamics
 
         return dynamics.energy(self.model, self.q, self.v)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self.t == other.t and same(self.q, other.q) and same(self.p, other.p) and self.model == other.model
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.t))
 
     def __getitem__(self, joint_name: str) -> NDArray[np.float64]:
         return self.q[self.model.q_slice(joint_name)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from . import dynamics
 from .assembly.closing import ClosedEvaluator
+from .checks import same
 from .integrators.base import Integrator, Stepper
 from .kernels.stepping.record import ROWS, STEPS, Record
 from .model import Model
@@ -19,7 +20,7 @@ from .state import State
 Array = NDArray[np.float64]
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Trajectory:
     """Recorded nodes of a simulation, time first.  v, p, energy and momentum are computed when first asked for."""
 
@@ -109,6 +110,19 @@ class Trajectory:
     def state(self, k: int = -1) -> State:
         """State at recorded node k, the last one by default."""
         return State.with_velocity(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy(), self.v[k].copy())
+
+    def __eq__(self, other: object) -> bool:
+        """Everything but the wall time."""
+        if not isinstance(other, Trajectory):
+            return NotImplemented
+        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.name != "elapsed")
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.dt, self.steps, len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was recorded; what follows from it is computed again where it is wanted."""
+        return {name: value for name, value in vars(self).items() if name != "_evaluated"}
 
     def __getitem__(self, joint_name: str) -> Array:
         """(T, ...) coordinates of one joint."""

@@ -11,6 +11,7 @@ from ..compiling.address import compile_force
 from ..compiling.records import allocate
 from ..dynamics import explain_singular
 from ..errors import StateError
+from ..forces.functions import once
 from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import adaptive as kernels
 from ..kernels.stepping.loop import BAD_DENSITY
@@ -89,7 +90,7 @@ class AdaptiveStepper(CompiledStepper):
         self.work.target[:] = state.p
         self.work.d[:] = state.v
         middle = model.make_middle() if integrator.base.quadrature == "midpoint" else None
-        self._compiled = compile_force(integrator.density) if callable(integrator.density) else None
+        self._compiled = once(compile_force, integrator.density) if callable(integrator.density) else None
         self.controller = allocate(
             kernels.Controller, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv},
             reversible=int(integrator.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,

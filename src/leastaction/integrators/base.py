@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed, number, whole_number
+from ..checks import listed, number, same, whole_number
 from ..compiling.decorators import Direct
+from ..compiling.portable import Carrier
 from ..errors import StateError
+from ..forces.functions import explain_failure
 from ..kernels.solving.memory import LAST_RESIDUAL, SCALE
 from ..kernels.stepping.evaluation import KICKED_MOMENTUM, VELOCITY
 from ..kernels.stepping.loop import FINISHED, FULL, NOT_FINITE
@@ -81,6 +83,9 @@ class CompiledStepper(Stepper):
     def in_words(self, status: int, residual: float, remedies: list[str], most: int, tol: float, compared_with: str) -> str:
         """A step that was not solved; `compared_with` says what the residual is relative to."""
         if status == NOT_FINITE:
+            for code in self.model.keep_alive:
+                if failure := explain_failure(code):
+                    return failure
             if self.model.calls_user_functions:
                 remedies.append("forces of your own (CustomForce, laws on bodies) that are finite there")
             return f"the residual became infinite or NaN with {self.integrator!r}; try {', '.join(remedies)}"
@@ -92,7 +97,7 @@ class CompiledStepper(Stepper):
         )
 
 
-class Integrator:
+class Integrator(Carrier):
     """Base class.  A new integrator is a new file with a subclass and its stepper."""
 
     order: ClassVar[int]
@@ -141,6 +146,12 @@ class Integrator:
     def step_jacobian(self, model: Model, q0: NDArray[np.float64], q1: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
         """dt times the derivative of the step's equations in q1, (nv, nv), close to the mass matrix for short steps; None: not known."""
         return None
+
+    def __eq__(self, other: object) -> bool:
+        return same(vars(self), vars(other)) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self.order))
 
     def options(self) -> dict[str, Any]:
         return dict(vars(self))

@@ -61,7 +61,7 @@ def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau
 def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | Variational:
     if not isinstance(integrator, (Midpoint, Variational)) or not integrator.linearisable:
         raise StateError(f"integrator = {integrator!r} cannot be linearised; give Variational(...) or Midpoint(...)")
-    if not isinstance(state, State) or state.model is not model:
+    if not isinstance(state, State) or state.model != model:
         raise StateError("the state does not belong to this model; make it with model.state(...)")
     return integrator
 

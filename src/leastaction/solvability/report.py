@@ -98,7 +98,7 @@ def report(
     """
     dt = time_step(dt)
     start = model.state() if state is None else state
-    if start.model is not model:
+    if start.model != model:
         raise StateError(f"the state belongs to another compilation, {start.model!r}, not to this {model!r}; make it with model.state(...)")
     tried = Variational() if integrator is None else integrator
     limit = tried_limit(model, start, tried, tau)
