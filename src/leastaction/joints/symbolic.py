@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import name as checked_name
 from ..checks import numbers
 from ..errors import MechanismError
 from ..symbolic.runtime import PLACE
@@ -61,7 +62,9 @@ class SymbolicJoint(Joint):
     ):
         from ..symbolic.description import Description
 
-        self.name = name
+        self.name = checked_name(name, "name of a SymbolicJoint")
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise MechanismError(f"joint {name!r}: parameters = {parameters!r}; give numbers by name, as in {{'width': 2.0}}")
         if not isinstance(nq, int) or isinstance(nq, bool) or not 1 <= nq <= MOST_COORDINATES:
             raise MechanismError(f"joint {name!r}: nq = {nq!r}; a joint has 1 to {MOST_COORDINATES} coordinates")
         self.nq = self.nv = nq
@@ -234,6 +237,12 @@ class SymbolicJoint(Joint):
     def _check_rank(self) -> None:
         """No two coordinates may move the body in the same way at the start."""
         S = self.columns(self._start)
+        if not np.all(np.isfinite(S)):
+            j = int(np.flatnonzero(~np.isfinite(S).all(axis=1))[0])
+            raise MechanismError(
+                f"joint {self.name!r}: the pose has no finite derivative in {self.coordinates[j]!r} at its start {_at(self._start)}; give "
+                "another start=, or write the pose with functions that are smooth there"
+            )
         left, values, _ = np.linalg.svd(S)
         if values[-1] > _SINGULAR * values[0]:
             return
