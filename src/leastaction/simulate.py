@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from .errors import ConvergenceError, SingularMassError, StateError
 from .integrators import Integrator, Trapezoid, Variational
 from .integrators.base import Advance, Stepper
 from .integrators.guard import Guarded, GuardedStepper
-from .kernels.stepping.record import EVERY, Record, add_step, copy_row, rewind
+from .kernels.stepping.record import EVERY, STEPS, Record, add_step, copy_row, rewind
 from .model import Coordinates, Model
 from .progress import Progress
 from .solvability import bound_in_words, certified_dt
@@ -53,7 +53,7 @@ def simulate(
     duration      rounded to whole steps; with an integrator that chooses its steps, until the first node at or after it
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
     control       instead of tau, a function (t, state) -> tau called before every step
-    record_every  keep every n-th node
+    record_every  keep every n-th node, and always the last one
     progress      show a progress bar; by default on a terminal when the run is long
     guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
     """
@@ -100,7 +100,7 @@ class Simulator:
         start = model.state(q, v) if state is None else state
         if not isinstance(start, State):
             raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
-        if start.model is not model:
+        if start.model != model:
             raise StateError(
                 f"the state belongs to another compilation, {start.model!r}, not to this {model!r}; make it with model.state(...)"
             )
@@ -112,7 +112,12 @@ class Simulator:
         self.steps = 0
         self._evaluator = ClosedEvaluator(model)
         self._tau = np.zeros((1, model.nv))
+        self._busy = threading.Lock()
+        self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._set_up(self.integrator.start(model, start, self.dt))
+
+    def __reduce__(self):
+        raise StateError("a Simulator cannot be pickled, its memory belongs to this process; send sim.state and make a Simulator of it")
 
     @property
     def subdivided(self) -> list[tuple[float, int]]:
@@ -154,12 +159,26 @@ class Simulator:
 
     def step(self, tau: Coordinates = None) -> None:
         """One step with the joint forces tau held constant over it."""
-        self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
-        result = self._one_step()
-        if result.failure:
-            record = self._stepper.make_record(1, 0)
-            self._stepper.write(record)
-            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, elapsed=0.0))
+        with self._alone():
+            self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
+            result = self._one_step()
+            if result.failure:
+                record = self._stepper.make_record(1, 0)
+                self._stepper.write(record)
+                raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, elapsed=0.0))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time: steps made by two at once would be made in the same memory."""
+        if not self._busy.acquire(blocking=False):
+            raise StateError(
+                "this Simulator is making steps already, in another thread or in the control law that asks for more; make a Simulator of "
+                "its own for each thread, they can share the model"
+            )
+        try:
+            yield
+        finally:
+            self._busy.release()
 
     def _one_step(self) -> Advance:
         """With the forces in self._tau; leaves the node it leads to in self._now."""
@@ -172,9 +191,10 @@ class Simulator:
 
     def reverse(self) -> None:
         """Turn all velocities round: a reversible integrator then goes back the way it came, while time goes on."""
-        now = self.state
-        turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
-        self._set_up(self.integrator.turn_round(self._stepper, turned))
+        with self._alone():
+            now = self.state
+            turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
+            self._set_up(self.integrator.turn_round(self._stepper, turned))
 
     def run(
         self,
@@ -185,15 +205,17 @@ class Simulator:
         record_every: int = 1,
         progress: bool | None = None,
     ) -> Trajectory:
-        """Make many steps and return what was recorded, the present node first.
+        """Make many steps and return what was recorded, the present node first and the last node last, whatever `record_every` is.
 
-        After Ctrl-C the simulator stands at the last step it made.
+        After Ctrl-C or an exception of the control law the simulator stands at the last step it made; what was recorded until then is
+        `trajectory` of the simulator and of the exception.
         """
         steps = whole_number(steps, 0, "steps")
         record_every = whole_number(record_every, 1, "record_every")
         _check_control(tau, control)
         forces = _check_forces(tau, steps, self.model)
-        return self._run(steps, forces, control, record_every, progress, np.inf)
+        with self._alone():
+            return self._run(steps, forces, control, record_every, progress, np.inf)
 
     def _run(
         self, steps: int, forces: NDArray[np.float64], control: Control | None, every: int, progress: bool | None, end: float
@@ -201,19 +223,32 @@ class Simulator:
         """At most `steps` steps, and with an integrator that chooses their length none that starts at or after the time `end`."""
         record = self._make_record(steps, every)
         began = time.perf_counter()
-        with Progress(steps, self.dt, progress) as bar:
-            if control is None:
-                failed = self._run_compiled(record, steps, forces, bar, end)
-            else:
-                failed = self._run_controlled(record, steps, control, bar, end)
-        trajectory = Trajectory.from_record(record, self._stepper, self.integrator, elapsed=time.perf_counter() - began)
+        try:
+            with Progress(steps, self.dt, progress) as bar:
+                if control is None:
+                    failed = self._run_compiled(record, steps, forces, bar, end)
+                else:
+                    failed = self._run_controlled(record, steps, control, bar, end)
+        except BaseException as error:  # Ctrl-C too: what was made is not lost
+            self.trajectory = self._finished(record, began)
+            self.trajectory.converged, self.trajectory.message = False, f"stopped at t = {self.t:g} s by {type(error).__name__}: {error}"
+            with suppress(Exception):
+                error.trajectory = self.trajectory  # type: ignore[attr-defined]
+            raise
+        self.trajectory = self._finished(record, began)
         if failed is not None:
-            raise self._failure(failed, trajectory)
-        return trajectory
+            raise self._failure(failed, self.trajectory)
+        return self.trajectory
+
+    def _finished(self, record: Record, began: float) -> Trajectory:
+        """What was recorded, with the present node at the end."""
+        if int(record.cursor[STEPS]) % int(record.cursor[EVERY]):
+            copy_row(self._now, 0, record)
+        return Trajectory.from_record(record, self._stepper, self.integrator, elapsed=time.perf_counter() - began)
 
     def _make_record(self, steps: int, every: int) -> Record:
         """Room for the whole run; the present node is its first row."""
-        rows = steps // every + 1
+        rows = -(-steps // every) + 1
         try:
             record = self._stepper.make_record(rows, steps, every)
         except (MemoryError, ValueError):
@@ -252,10 +287,10 @@ class Simulator:
             self._tau[0] = self._ask(control)
             with _interrupt_later():
                 result = self._one_step()
+                if not result.failure and add_step(record, int(self._now.evaluations[0])):
+                    copy_row(self._now, 0, record)
             if result.failure:
                 return result
-            if add_step(record, int(self._now.evaluations[0])):
-                copy_row(self._now, 0, record)
             bar.update(done)
         return None
 
@@ -302,8 +337,15 @@ def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, cont
     every, end = whole_number(record_every, 1, "record_every"), simulator.t + seconds
     forces = _check_forces(tau, 0, simulator.model)
     parts = [simulator.run(0)]
-    while simulator.t < end:
-        parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))
+    try:
+        while simulator.t < end:
+            parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))
+    except BaseException as error:
+        if simulator.trajectory is not None:
+            simulator.trajectory = Trajectory.joined([*parts, simulator.trajectory])
+            with suppress(Exception):
+                error.trajectory = simulator.trajectory  # type: ignore[attr-defined]
+        raise
     return Trajectory.joined(parts)
 
 
