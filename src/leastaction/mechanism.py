@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import name as checked_name
-from .checks import numbers, same
+from .checks import number, numbers, same, shown
 from .constraints.base import Constraint
 from .errors import MechanismError
 from .forces.base import Force
@@ -65,7 +65,7 @@ class Mechanism:
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism"):
-        self.name = name
+        self.name = checked_name(name, "name of the mechanism")
         self.gravity = gravity
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
@@ -117,9 +117,9 @@ class Mechanism:
         self._check_new_name(name, "body")
         where = f"body {name!r}"
         if joint is None or isinstance(joint, type) or not isinstance(joint, Joint):
-            raise MechanismError(f"{where}: joint = {joint!r} is not a joint; give for example joint=Revolute(axis=(0, 0, 1))")
+            raise MechanismError(f"{where}: joint = {shown(joint)} is not a joint; give for example joint=Revolute(axis=(0, 0, 1))")
         if placement is not None and not isinstance(placement, Pose):
-            raise MechanismError(f"{where}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
+            raise MechanismError(f"{where}: placement = {shown(placement)} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
         joint_name = name if joint_name is None else checked_name(joint_name, f"{where}: joint_name")
         if joint_name in self._moved_by:
             raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {self._moved_by[joint_name]!r}")
@@ -144,7 +144,7 @@ class Mechanism:
         """Name a place on a body (or on the world)."""
         self._check_new_name(name, "frame")
         if placement is not None and not isinstance(placement, Pose):
-            raise MechanismError(f"frame {name!r}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
+            raise MechanismError(f"frame {name!r}: placement = {shown(placement)} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
         frame = Frame(name, checked_name(parent, f"frame {name!r}: parent"), placement or Pose())
         self.frames[name] = frame
         return frame
@@ -152,9 +152,9 @@ class Mechanism:
     def add_force(self, force: Force) -> Force:
         """Add a spring, damper, wrench, drag or user force."""
         if not isinstance(force, Force):
-            raise MechanismError(f"add_force got {force!r}; give a Spring, Damper, Wrench, Drag or CustomForce")
+            raise MechanismError(f"add_force got {shown(force)}; give a Spring, Damper, Wrench, Drag or CustomForce")
         if type(force).apply is Force.apply:
-            raise MechanismError(f"add_force got {force!r}, which does not say what it does; write a method apply(self, builder)")
+            raise MechanismError(f"add_force got {shown(force)}, which does not say what it does; write a method apply(self, builder)")
         self.forces.append(force)
         return force
 
@@ -162,7 +162,7 @@ class Mechanism:
         """Close a loop (Close, Coincident, Distance, PointOnPlane, Screw), couple joints (Gear, Cam, SymbolicConstraint), drive one
         (Prescribed) or restrict velocities (Skate, Rolling)."""
         if not isinstance(constraint, Constraint) or isinstance(constraint, type):
-            raise MechanismError(f"add_constraint got {constraint!r}; give for example Coincident('tip', 'anchor')")
+            raise MechanismError(f"add_constraint got {shown(constraint)}; give for example Coincident('tip', 'anchor')")
         self.constraints.append(constraint)
         return constraint
 
@@ -217,12 +217,9 @@ def _copied(thing: _T) -> _T:
 
 
 def _mass(value: float, where: str) -> float:
-    try:
-        mass = float(value)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{where}: mass = {value!r} is not a number") from None
-    if not np.isfinite(mass) or mass < 0.0:
-        raise MechanismError(f"{where}: mass = {value!r} kg; it needs a finite number >= 0 (0 for a massless frame)")
+    mass = number(value, f"{where}: mass", MechanismError)
+    if mass < 0.0:
+        raise MechanismError(f"{where}: mass = {shown(value)} kg; it needs a finite number >= 0 (0 for a massless frame)")
     return mass
 
 
@@ -247,9 +244,9 @@ def _inertia(value: ArrayLike | Sequence[float], where: str) -> tuple[NDArray[np
     if a.shape != (3, 3):
         raise MechanismError(f"{where}: inertia has shape {a.shape}; it needs 3 principal moments or a 3x3 matrix, kg m^2 about the com")
     if not np.all(np.isfinite(a)):
-        raise MechanismError(f"{where}: inertia = {value!r} contains a number that is not finite")
+        raise MechanismError(f"{where}: inertia = {shown(value)} contains a number that is not finite")
     if np.abs(a).max() > _LARGEST:
-        raise MechanismError(f"{where}: inertia = {value!r} kg m^2 is more than arithmetic can hold; give moments below {_LARGEST:g}")
+        raise MechanismError(f"{where}: inertia = {shown(value)} kg m^2 is more than arithmetic can hold; give moments below {_LARGEST:g}")
     skewness = float(np.abs(a - a.T).max())
     if skewness > 1e-9 * float(np.abs(a).max()):
         raise MechanismError(f"{where}: inertia is not symmetric (largest difference {skewness:.3g}); use (a + a.T)/2 if that is rounding")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import pickle
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import listed, numbers, same
+from .checks import listed, number, numbers, same, shown
 from .constraints.base import Closure
 from .errors import StateError
 from .joints import SymbolicJoint
@@ -127,7 +128,9 @@ class Model:
         from .assembly import closing
 
         guess = self.coordinates(q)
-        found = closing.assemble(self, guess, (hold,) if isinstance(hold, str) else tuple(hold), float(t))
+        if isinstance(hold, str) or not isinstance(hold, Iterable):
+            hold = (hold,)
+        found = closing.assemble(self, guess, tuple(hold), number(t, "t", StateError))
         if verbose:
             print(closing.report_moves(self, guess, found))
         return found
@@ -136,7 +139,7 @@ class Model:
         """The velocities the constraints allow at q that are closest to v, measured by the kinetic energy of the difference."""
         from .assembly import closing
 
-        return closing.project_velocity(self, self.coordinates(q), self.velocities(v), float(t))
+        return closing.project_velocity(self, self.coordinates(q), self.velocities(v), number(t, "t", StateError))
 
     def specialise(self) -> Model:
         """The same model with code of its own, in which all constants of the mechanism are folded.
@@ -203,7 +206,7 @@ class Model:
         try:
             return self.joint_names.index(joint_name) + 1
         except ValueError:
-            raise StateError(f"there is no joint {joint_name!r} that moves; joints are {listed(self.joint_names)}") from None
+            raise StateError(f"there is no joint {shown(joint_name)} that moves; joints are {listed(self.joint_names)}") from None
 
     def _fill(self, value: Coordinates, base, where, what: str, quaternions: bool) -> NDArray[np.float64]:
         if value is None:
@@ -213,7 +216,7 @@ class Model:
                 part = base[where(joint)]
                 given = numbers(values, f"{what}[{joint!r}]", StateError)
                 if given.shape not in ((), part.shape) or (given.shape == () and part.size != 1):
-                    raise StateError(f"{what}[{joint!r}] = {values!r} has shape {given.shape}; this joint needs {part.size} number(s)")
+                    raise StateError(f"{what}[{joint!r}] = {shown(values)} has shape {given.shape}; this joint needs {part.size} number(s)")
                 part[:] = given
             result = base
         else:
@@ -238,6 +241,30 @@ class Model:
                 if abs(length - 1.0) > 1e-6:
                     raise StateError(f"q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1")
                 part /= length
+
+
+def checked_model(value: Any) -> Model:
+    """The model, or an error for whatever else was given in its place."""
+    if isinstance(value, Model):
+        return value
+    hint = "; call .compile() on the mechanism first" if hasattr(value, "compile") else ""
+    raise StateError(f"expected a compiled Model, got {type(value).__name__}{hint}")
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def takes_model(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """For public functions whose first argument is a model: whatever else is given is an error that says so."""
+
+    @functools.wraps(function)
+    def checked(*arguments: _P.args, **options: _P.kwargs) -> _R:
+        if arguments and not isinstance(arguments[0], Model) or "model" in options:
+            checked_model(arguments[0] if arguments else options["model"])
+        return function(*arguments, **options)
+
+    return checked
 
 
 _here: WeakValueDictionary[bytes, Model] = WeakValueDictionary()  # models that were pickled or have arrived, by what was pickled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -12,21 +13,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly.closing import ClosedEvaluator
-from .checks import number, numbers, time_step, whole_number
+from .checks import number, numbers, shown, time_step, whole_number
 from .dynamics import explain_singular
 from .errors import ConvergenceError, SingularMassError, StateError
 from .integrators import Integrator, Trapezoid, Variational
 from .integrators.base import Advance, Stepper
 from .integrators.guard import Guarded, GuardedStepper
 from .kernels.stepping.record import EVERY, STEPS, Record, add_step, copy_row, rewind
-from .model import Coordinates, Model
+from .model import Coordinates, Model, checked_model
 from .progress import Progress
 from .solvability import bound_in_words, certified_dt
-from .state import State
+from .state import State, checked_state
 from .trajectory import Trajectory
 
 Control = Callable[[float, State], ArrayLike]
 
+_MOST_STEPS = 1e12  # of one run: years
 _BLOCK = 4096  # recorded nodes at a time where their number is not known beforehand
 _CHUNK_SECONDS = 0.2  # how long compiled code runs before the progress bar moves and Ctrl-C is seen
 
@@ -87,23 +89,15 @@ class Simulator:
         v: Coordinates = None,
         guard: bool = False,
     ):
-        if not isinstance(model, Model):
-            hint = "; call .compile() on the mechanism first" if hasattr(model, "compile") else ""
-            raise StateError(f"expected a compiled Model, got {type(model).__name__}{hint}")
+        checked_model(model)
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
         by_certificate = isinstance(dt, str) and dt == "certified"
         self.integrator = (Trapezoid() if by_certificate else Variational()) if integrator is None else integrator
         if not isinstance(self.integrator, Integrator):
-            raise StateError(f"integrator = {integrator!r} is not an integrator; give for example Variational()")
-        start = model.state(q, v) if state is None else state
-        if not isinstance(start, State):
-            raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
-        if start.model != model:
-            raise StateError(
-                f"the state belongs to another compilation, {start.model!r}, not to this {model!r}; make it with model.state(...)"
-            )
+            raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
+        start = model.state(q, v) if state is None else checked_state(state, model)
         if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
         self.dt = certified_dt(model, start, self.integrator) if by_certificate else time_step(dt)  # type: ignore[arg-type]
@@ -249,6 +243,12 @@ class Simulator:
     def _make_record(self, steps: int, every: int) -> Record:
         """Room for the whole run; the present node is its first row."""
         rows = -(-steps // every) + 1
+        needed = 8.0 * (rows * (2 + self.model.nq + self.model.nv + self._stepper.multipliers) + steps)
+        if needed > _memory():
+            raise StateError(
+                f"steps = {steps}: {rows} recorded nodes and the evaluations of every step take {needed / 1e9:.3g} GB, more than this "
+                "machine has; record fewer with record_every, or make shorter runs, each from the state of the last"
+            )
         try:
             record = self._stepper.make_record(rows, steps, every)
         except (MemoryError, ValueError):
@@ -330,7 +330,7 @@ def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, cont
         raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
     seconds = number(duration, "duration", StateError)
     if seconds < 0.0:
-        raise StateError(f"duration = {duration!r}; it needs a number of seconds >= 0")
+        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
     if np.ndim(tau) > 1:
         raise StateError("tau with one row per step needs steps=; with duration= the number of steps is not known beforehand")
     _check_control(tau, control)
@@ -340,6 +340,7 @@ def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, cont
     try:
         while simulator.t < end:
             parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))
+            _check_pace(simulator, parts, seconds, end)
     except BaseException as error:
         if simulator.trajectory is not None:
             simulator.trajectory = Trajectory.joined([*parts, simulator.trajectory])
@@ -349,6 +350,27 @@ def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, cont
     return Trajectory.joined(parts)
 
 
+def _check_pace(simulator: Simulator, parts: list[Trajectory], seconds: float, end: float) -> None:
+    """Steps of variable length: will they ever reach the end, and will what they record fit into memory?"""
+    made = seconds - (end - simulator.t)
+    steps = simulator.steps * seconds / made if made > 0.0 else np.inf
+    rows = sum(map(len, parts)) * seconds / made if made > 0.0 else np.inf
+    needed = 8.0 * (rows * (2 + simulator.model.nq + simulator.model.nv) + steps)
+    if needed > _memory() or steps > _MOST_STEPS:
+        raise StateError(
+            f"{simulator.steps} steps led to t = {simulator.t:g} s; at this pace {end:g} s take {steps:.3g} steps and {needed / 1e9:.3g} "
+            "GB: the step density is too large; give a smaller one, a larger record_every, or a shorter duration"
+        )
+
+
+def _memory() -> float:
+    """Bytes that this machine has."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return 16e9
+
+
 def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:
     if (duration is None) == (steps is None):
         raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
@@ -356,10 +378,15 @@ def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:
         return whole_number(steps, 0, "steps")
     seconds = number(duration, "duration", StateError)  # type: ignore[arg-type]
     if seconds < 0.0:
-        raise StateError(f"duration = {duration!r}; it needs a number of seconds >= 0")
+        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
+    if not seconds / dt < _MOST_STEPS:
+        raise StateError(
+            f"duration = {seconds:g} s is {seconds / dt:.3g} steps of dt = {dt:g} s; at most {_MOST_STEPS:g} are made in one run: give "
+            "a shorter duration or a larger dt"
+        )
     count = int(round(seconds / dt))
     if count == 0 and seconds > 0.0:
-        raise StateError(f"duration = {duration!r} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
+        raise StateError(f"duration = {seconds:g} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
     return count
 
 
@@ -367,7 +394,7 @@ def _check_control(tau: ArrayLike | None, control: Control | None) -> None:
     if tau is not None and control is not None:
         raise StateError("give joint forces as tau or as a control law, not both")
     if control is not None and not callable(control):
-        raise StateError(f"control = {control!r} is not a function; give one that takes (t, state) and returns joint forces")
+        raise StateError(f"control = {shown(control)} is not a function; give one that takes (t, state) and returns joint forces")
 
 
 def _check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.float64]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import number, numbers, same
+from .checks import instance, number, numbers, same
 from .errors import StateError
-from .model import Coordinates, Model
+from .model import Coordinates, Model, checked_model
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -24,6 +25,8 @@ class State:
 
     def __post_init__(self) -> None:
         """Whatever was given, kernels get arrays they can read, which nobody else can change."""
+        checked_model(self.model)
+        object.__setattr__(self, "t", number(self.t, "t of the state", StateError))
         for name, size in (("q", self.model.nq), ("p", self.model.nv)):
             given = numbers(getattr(self, name), f"{name} of the state", StateError, (size,), finite=False)
             object.__setattr__(self, name, given)
@@ -63,6 +66,16 @@ class State:
 
     def __repr__(self) -> str:
         return f"<State of {self.model.name!r} at t = {self.t:g} s>"
+
+
+def checked_state(value: Any, model: Model) -> State:
+    """The state, if it is one of this model or of an equal one."""
+    state: State = instance(value, State, "state", "make a State with model.state(q=..., v=...)")
+    if state.model != model:
+        raise StateError(
+            f"the state belongs to another compilation, {state.model!r}, not to this {model!r}; make it with model.state(...)"
+        )
+    return state
 
 
 def make_state(model: Model, q: Coordinates, v: Coordinates, p: Coordinates, t: float) -> State:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from . import dynamics
 from .assembly.closing import ClosedEvaluator
-from .checks import same
+from .checks import instance, same, shown
+from .errors import StateError
 from .integrators.base import Integrator, Stepper
 from .kernels.stepping.record import ROWS, STEPS, Record
 from .model import Model
@@ -109,6 +110,8 @@ class Trajectory:
 
     def state(self, k: int = -1) -> State:
         """State at recorded node k, the last one by default."""
+        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not -len(self) <= k < len(self):
+            raise StateError(f"node {shown(k)} does not exist; {len(self)} were recorded, the first is 0, the last {len(self) - 1} or -1")
         return State.with_velocity(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy(), self.v[k].copy())
 
     def __eq__(self, other: object) -> bool:
@@ -154,3 +157,9 @@ class Trajectory:
             rows.append(("redundant", "; ".join(self.redundant)))
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+
+def checked_run(value: Any) -> Trajectory:
+    """The run, or an error for whatever else was given in its place."""
+    run: Trajectory = instance(value, Trajectory, "run", "give what simulate() returned")
+    return run

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..checks import name as checked_name
+from ..checks import names, shown
 from ..errors import MechanismError
 from .base import Constraint
 
@@ -29,15 +30,17 @@ class SymbolicConstraint(Constraint):
         self._concern(name, joints)
         if not isinstance(expression, str) and not callable(expression):
             raise MechanismError(
-                f"constraint {name!r}: expression = {expression!r} is not a function; give for example lambda q, sp: sp.sin(q[0]) - q[1]"
+                f"constraint {name!r}: expression = {shown(expression)} is not a function; give for example "
+                "lambda q, sp: sp.sin(q[0]) - q[1]"
             )
         self.expression = expression
 
     def _concern(self, name: str, joints: Sequence[str]) -> None:
         self.name = checked_name(name, "name of the constraint")
-        self.joints = (joints,) if isinstance(joints, str) else tuple(joints)
+        self.joints = (joints,) if isinstance(joints, str) else tuple(joints) if isinstance(joints, (tuple, list)) else ()
+        names(f"constraint {name!r}", *self.joints)
         if not self.joints or len(set(self.joints)) != len(self.joints):
-            raise MechanismError(f"constraint {name!r}: joints = {joints!r}; give the names of one or more joints, each once")
+            raise MechanismError(f"constraint {name!r}: joints = {shown(joints)}; give the names of one or more joints, each once")
 
     def _written(self, q: tuple[Any, ...], t: Any) -> Any:
         """h of these coordinates and the time: an expression, or text that spells one."""
@@ -110,7 +113,7 @@ class Cam(SymbolicConstraint):
     def __init__(self, follower: str, driver: str, profile: Callable[..., Any] | str):
         name = f"Cam({follower!r}, {driver!r})"
         if not isinstance(profile, str) and not callable(profile):
-            raise MechanismError(f"{name}: profile = {profile!r} is not a function; give for example lambda x, sp: 0.1 * sp.cos(x)")
+            raise MechanismError(f"{name}: profile = {shown(profile)} is not a function; give for example lambda x, sp: 0.1 * sp.cos(x)")
         self._concern(name, (follower, driver))
         self.profile = profile
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..checks import shown
 from ..errors import MechanismError
 from .base import Force
 
@@ -23,7 +24,7 @@ class CustomForce(Force):
 
     def __init__(self, function: Callable[..., None]):
         if not callable(function):
-            raise MechanismError(f"CustomForce got {function!r}; give a function f(t, q, v, tau)")
+            raise MechanismError(f"CustomForce got {shown(function)}; give a function f(t, q, v, tau)")
         self.function = function
 
     def apply(self, builder) -> None:

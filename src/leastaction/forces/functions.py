@@ -19,6 +19,7 @@ import numpy as np
 from numba import carray, config
 from numpy.typing import NDArray
 
+from ..checks import shown
 from ..compiling.address import compile_answer, compile_force, compile_users, read_only
 from ..errors import MechanismError
 from ..kernels.forces.laws import ENERGY, SLOPES, WRENCH
@@ -238,9 +239,9 @@ def _try(what: str, function: Callable, arguments: dict[str, Any], out: str) -> 
     except Exception:
         return  # arithmetic at the zero position, which a simulation need not meet
     if out and returned is not None:
-        raise MechanismError(f"{what} returns {returned!r}, which would be ignored; add to {out} instead, as in {out}[0] += 1.0")
+        raise MechanismError(f"{what} returns {shown(returned)}, which would be ignored; add to {out} instead, as in {out}[0] += 1.0")
     if not out and not isinstance(returned, (int, float)):
-        raise MechanismError(f"{what} returns {returned!r}; it needs to return one number, in J")
+        raise MechanismError(f"{what} returns {shown(returned)}; it needs to return one number, in J")
 
 
 def _sizes(arguments: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..checks import name as checked_name
-from ..checks import number
+from ..checks import number, shown
 from ..errors import MechanismError
 from .base import Force
 
@@ -27,7 +27,7 @@ class LinearSpring(Force):
         self.stiffness = number(stiffness, f"{where}: stiffness", MechanismError)
         self.length = number(length, f"{where}: length", MechanismError)
         if self.stiffness < 0.0 or self.length < 0.0:
-            raise MechanismError(f"{where}: stiffness = {stiffness!r} N/m, length = {length!r} m; both need numbers >= 0")
+            raise MechanismError(f"{where}: stiffness = {shown(stiffness)} N/m, length = {shown(length)} m; both need numbers >= 0")
 
     def apply(self, builder) -> None:
         builder.add_point_spring(f"LinearSpring({self.a!r}, {self.b!r})", self.a, self.b, self.stiffness, self.length)
@@ -55,11 +55,11 @@ class NonlinearSpring(Force):
         parameters: dict[str, float] | None = None,
     ):
         if not isinstance(energy, str) and not callable(energy):
-            raise MechanismError(f"NonlinearSpring: energy = {energy!r} is not a function; give for example lambda x, sp: 50 * x**2")
+            raise MechanismError(f"NonlinearSpring: energy = {shown(energy)} is not a function; give for example lambda x, sp: 50 * x**2")
         if (between is None) == (joint is None):
-            raise MechanismError(f"NonlinearSpring: between = {between!r}, joint = {joint!r}; give one of the two")
-        if between is not None and (isinstance(between, str) or len(between) != 2):
-            raise MechanismError(f"NonlinearSpring: between = {between!r}; give the names of two bodies or frames")
+            raise MechanismError(f"NonlinearSpring: between = {shown(between)}, joint = {shown(joint)}; give one of the two")
+        if between is not None and not (isinstance(between, (tuple, list)) and len(between) == 2):
+            raise MechanismError(f"NonlinearSpring: between = {shown(between)}; give the names of two bodies or frames")
         self.energy, self.between, self.joint = energy, between, joint
         self.parameters = _parameters(parameters, "NonlinearSpring")
 
@@ -91,9 +91,9 @@ class UserPotential(Force):
 
     def __init__(self, energy: Callable[..., Any] | str, joints: list[str] | tuple[str, ...], parameters: dict[str, float] | None = None):
         if not isinstance(energy, str) and not callable(energy):
-            raise MechanismError(f"UserPotential: energy = {energy!r} is not a function; give for example lambda q, sp: sp.cos(q[0])")
-        if isinstance(joints, str) or not joints:
-            raise MechanismError(f"UserPotential: joints = {joints!r}; give a list of names of joints")
+            raise MechanismError(f"UserPotential: energy = {shown(energy)} is not a function; give for example lambda q, sp: sp.cos(q[0])")
+        if not isinstance(joints, (tuple, list)) or not joints:
+            raise MechanismError(f"UserPotential: joints = {shown(joints)}; give a list of names of joints")
         self.energy, self.joints = energy, tuple(joints)
         self.parameters = _parameters(parameters, "UserPotential")
 
@@ -108,7 +108,7 @@ class UserPotential(Force):
 
 def _parameters(given: dict[str, float] | None, what: str) -> dict[str, float]:
     if given is not None and not isinstance(given, Mapping):
-        raise MechanismError(f"{what}: parameters = {given!r}; give numbers by name, as in {{'k': 20.0}}")
+        raise MechanismError(f"{what}: parameters = {shown(given)}; give numbers by name, as in {{'k': 20.0}}")
     for key in given or {}:
         if not isinstance(key, str) or not key.isidentifier():
             raise MechanismError(f"{what}: parameter name {key!r} is not an identifier; give a name such as k")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..checks import number
+from ..checks import number, shown
 from ..compiling.address import compile_force
 from ..compiling.records import allocate
 from ..dynamics import explain_singular
@@ -53,13 +53,13 @@ class AdaptiveStep(Integrator):
     ):
         self.base = Variational() if base is None else base
         if not isinstance(self.base, Variational) or not self.base.has_composed_code:
-            raise StateError(f"base = {base!r}; AdaptiveStep needs Variational(...)")
-        if density != "speed" and not callable(density):
-            raise StateError(f'density = {density!r}; give "speed" or a function density(t, q, v, out)')
+            raise StateError(f"base = {shown(base)}; AdaptiveStep needs Variational(...)")
+        if not (isinstance(density, str) and density == "speed") and not callable(density):
+            raise StateError(f'density = {shown(density)}; give "speed" or a function density(t, q, v, out)')
         self.density = density
         self.speed = number(speed, "speed", StateError)
         if self.speed <= 0.0:
-            raise StateError(f"speed = {speed!r}; it needs a positive number, rad/s")
+            raise StateError(f"speed = {shown(speed)}; it needs a positive number, rad/s")
         self.controller = checked_choice(controller, CONTROLLERS, "controller")
 
     def options(self):

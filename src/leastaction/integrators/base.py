@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed, number, same, whole_number
+from ..checks import listed, number, same, shown, whole_number
 from ..compiling.decorators import Direct
 from ..compiling.portable import Carrier
 from ..errors import StateError
@@ -163,7 +163,7 @@ class Integrator(Carrier):
 def checked_tolerance(tol: float, example: str = "1e-10") -> float:
     value = number(tol, "tol", StateError)
     if not 0.0 < value < 1.0:
-        raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example {example}")
+        raise StateError(f"tol = {shown(tol)}; it needs a number between 0 and 1, for example {example}")
     return value
 
 
@@ -173,5 +173,5 @@ def checked_evaluations(most: int) -> int:
 
 def checked_choice(value: str, known, what: str) -> str:
     if not isinstance(value, str) or value not in known:
-        raise StateError(f"{what} = {value!r}; it is one of {', '.join(repr(k) for k in known)}")
+        raise StateError(f"{what} = {shown(value)}; it is one of {', '.join(repr(k) for k in known)}")
     return value

@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from ..checks import shown
 from ..errors import FormatError
 from ..mechanism import Mechanism
 
@@ -30,7 +31,7 @@ FORMATS: dict[str, str | Format] = {".sexp": "sexp"}
 def register(suffix: str, form: Format) -> None:
     """Let `load` and `save` know a format that lives outside the package: `form` has read(path) and write(mechanism)."""
     if not isinstance(suffix, str) or not suffix.startswith(".") or suffix != suffix.lower() or len(suffix) < 2:
-        raise FormatError(f"suffix = {suffix!r}; give a dot and lower-case letters, for example '.yaml'")
+        raise FormatError(f"suffix = {shown(suffix)}; give a dot and lower-case letters, for example '.yaml'")
     if suffix in FORMATS:
         raise FormatError(f"the suffix {suffix!r} belongs to a format already, {FORMATS[suffix]!r}; give another one")
     _check(form, suffix)
@@ -39,20 +40,32 @@ def register(suffix: str, form: Format) -> None:
 
 def load(path: str | PathLike[str]) -> Mechanism:
     """Read a mechanism from a file; the suffix says the format."""
-    where = Path(path)
+    where = _path(path)
     form = _format(where, "read")
     if not where.is_file():
         raise FormatError(f"there is no file {str(where)!r}; give the path of a mechanism, one of *{', *'.join(FORMATS)}")
-    return form.read(where)
+    try:
+        return form.read(where)
+    except OSError as error:
+        raise FormatError(f"the file cannot be read: {error.strerror}", path=str(where)) from error
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     """Write a mechanism to a file; the suffix says the format.  What the format cannot say is an error that names it."""
     if not isinstance(mechanism, Mechanism):
         raise FormatError(f"save got a {type(mechanism).__name__}; give a Mechanism, for example FrameTree(...).mechanism")
-    where = Path(path)
+    where = _path(path)
     text = _format(where, "write").write(mechanism)  # complete before the file is touched
-    where.write_text(text, encoding="utf-8")
+    try:
+        where.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FormatError(f"{str(where)!r} cannot be written: {error.strerror}; give another path") from error
+
+
+def _path(given: Any) -> Path:
+    if not isinstance(given, (str, PathLike)) or "\0" in str(given):
+        raise FormatError(f"path = {shown(given)}; give the path of a file, for example 'arm.sexp'")
+    return Path(given)
 
 
 def _format(path: Path, what: str) -> Format:
