@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test public bounds lint bench clean
+.PHONY: demo test public bounds fuzz lint bench clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -27,6 +27,12 @@ public: $(VENV)/.ready-test
 bounds: $(VENV)/.ready-test
 	NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
 	    tests/physics tests/conformance tests/io
+
+# random input for an hour (make fuzz SECONDS=600 SEED=7 ...); failures say how to repeat them
+SECONDS ?= 3600
+SEED ?= 1
+fuzz: $(VENV)/.ready-test
+	LEASTACTION_FUZZ_SECONDS=$(SECONDS) LEASTACTION_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks

@@ -132,6 +132,7 @@ class LoadBuilder(_Places):
         self.wrench: list[NDArray[np.float64]] = []
         self.custom: list = []
         self.laws: list[tuple[int, NDArray[np.float64], NDArray[np.float64], Law]] = []  # row, place, parameters, compiled functions
+        self.law_energies: list[bool] = []  # has the law an energy?
         self.pairs: list[tuple[int, int, NDArray[np.float64], PotentialExpression | None]] = []  # row a, row b, numbers, energy
         self.energies: list[tuple[list[tuple[int, int]], PotentialExpression]] = []  # (entries of q and of v), energy
 
@@ -193,6 +194,7 @@ class LoadBuilder(_Places):
         values = np.atleast_1d(numbers(parameters, f"{name}: parameters", MechanismError))
         at = pose @ Pose(numbers(point, f"{name}: point", MechanismError, (3,)))
         self.laws.append((i, np.concatenate([at.R.ravel(), at.p]), values, compile_law(name, law, energy, slopes, values)))
+        self.law_energies.append(energy is not None)
 
     def add_point_spring(
         self, name: str, a: str, b: str, stiffness: float, length: float, energy: PotentialExpression | None = None

@@ -69,7 +69,8 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     frames = dict(place)
     model = Model(
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
-        fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), closures=_compile_constraints(mechanism, moving, row, place),
+        fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), law_energies=tuple(builder.law_energies),
+        closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
         notes=mechanism.notes, description=mechanism.snapshot(),
     )  # fmt: skip

@@ -61,6 +61,7 @@ class Model:
     closures: tuple[Closure, ...] = ()  #: constraints besides the joints of the tree
     parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
+    law_energies: tuple[bool, ...] = ()  #: which laws on bodies have an energy
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
     description: Mechanism | None = field(default=None)  #: what it was compiled from, as it was then
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +49,7 @@ def simulate(
     record_every: int = 1,
     progress: bool | None = None,
     guard: bool = False,
+    strict: bool = False,
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
@@ -58,12 +60,29 @@ def simulate(
     record_every  keep every n-th node, and always the last one
     progress      show a progress bar; by default on a terminal when the run is long
     guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
+    strict        an energy that cannot be explained (run.warnings) is an error, whose trajectory ends at the node before it
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard)
     if not simulator.integrator.uniform and duration is not None:
-        return _run_for(simulator, duration, steps, tau, control, record_every)
-    count = _count_steps(simulator.dt, duration, steps)
-    return simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
+        run = _run_for(simulator, duration, steps, tau, control, record_every)
+    else:
+        count = _count_steps(simulator.dt, duration, steps)
+        run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
+    return _explained(run) if strict else run
+
+
+def _explained(run: Trajectory) -> Trajectory:
+    """The run, unless its energy cannot be explained."""
+    first = run.first_unexplained
+    if first is None:
+        return run
+    kept = max(first, 1)
+    until = replace(
+        run, iterations=run.iterations[: kept - 1] if len(run) == run.steps + 1 else run.iterations,
+        t=run.t[:kept], q=run.q[:kept], recorded=run.recorded[:kept], converged=False, message=run.warnings[0],
+        errors=None if run.errors is None else run.errors[:kept], multipliers=None if run.multipliers is None else run.multipliers[:kept],
+    )  # fmt: skip
+    raise ConvergenceError(run.warnings[0], step=first, time=float(run.t[first]), residual=0.0, trajectory=until)
 
 
 class Simulator:
@@ -216,29 +235,33 @@ class Simulator:
     ) -> Trajectory:
         """At most `steps` steps, and with an integrator that chooses their length none that starts at or after the time `end`."""
         record = self._make_record(steps, every)
+        asked: list[NDArray[np.float64]] = []  # joint forces of the control law
         began = time.perf_counter()
         try:
             with Progress(steps, self.dt, progress) as bar:
                 if control is None:
                     failed = self._run_compiled(record, steps, forces, bar, end)
                 else:
-                    failed = self._run_controlled(record, steps, control, bar, end)
+                    failed = self._run_controlled(record, steps, control, asked, bar, end)
         except BaseException as error:  # Ctrl-C too: what was made is not lost
-            self.trajectory = self._finished(record, began)
+            self.trajectory = self._finished(record, began, asked or forces)
             self.trajectory.converged, self.trajectory.message = False, f"stopped at t = {self.t:g} s by {type(error).__name__}: {error}"
             with suppress(Exception):
                 error.trajectory = self.trajectory  # type: ignore[attr-defined]
             raise
-        self.trajectory = self._finished(record, began)
+        self.trajectory = self._finished(record, began, asked or forces)
         if failed is not None:
             raise self._failure(failed, self.trajectory)
         return self.trajectory
 
-    def _finished(self, record: Record, began: float) -> Trajectory:
+    def _finished(self, record: Record, began: float, forces: ArrayLike) -> Trajectory:
         """What was recorded, with the present node at the end."""
         if int(record.cursor[STEPS]) % int(record.cursor[EVERY]):
             copy_row(self._now, 0, record)
-        return Trajectory.from_record(record, self._stepper, self.integrator, elapsed=time.perf_counter() - began)
+        run = Trajectory.from_record(record, self._stepper, self.integrator, elapsed=time.perf_counter() - began)
+        inputs = np.asarray(forces, dtype=np.float64)
+        run.inputs = inputs[: run.steps] if inputs.any() and run.steps else None
+        return run
 
     def _make_record(self, steps: int, every: int) -> Record:
         """Room for the whole run; the present node is its first row."""
@@ -279,16 +302,20 @@ class Simulator:
             bar.update(done)
         return None
 
-    def _run_controlled(self, record: Record, steps: int, control: Control, bar: Progress, end: float) -> Advance | None:
-        """One step at a time, each with the forces the control law asks for."""
+    def _run_controlled(
+        self, record: Record, steps: int, control: Control, asked: list[NDArray[np.float64]], bar: Progress, end: float
+    ) -> Advance | None:
+        """One step at a time, each with the forces the control law asks for, which are added to `asked`."""
         for done in range(1, steps + 1):
             if not self.t < end:
                 break
             self._tau[0] = self._ask(control)
             with _interrupt_later():
                 result = self._one_step()
-                if not result.failure and add_step(record, int(self._now.evaluations[0])):
-                    copy_row(self._now, 0, record)
+                if not result.failure:
+                    asked.append(self._tau[0].copy())
+                    if add_step(record, int(self._now.evaluations[0])):
+                        copy_row(self._now, 0, record)
             if result.failure:
                 return result
             bar.update(done)

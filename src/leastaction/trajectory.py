@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
+from .assembly import ledger
 from .assembly.closing import ClosedEvaluator
 from .checks import instance, same, shown
 from .errors import StateError
@@ -37,6 +38,7 @@ class Trajectory:
     message: str = "finished"  #: why it stopped
     errors: Array | None = None  #: (T,) largest violation of a constraint, if the integrator kept any
     multipliers: Array | None = None  #: (T, m) impulses of the constraint rows over the step that ends in the node
+    inputs: Array | None = None  #: (steps, nv) joint forces of every step, or (1, nv) of all; None without any
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
 
     @classmethod
@@ -61,6 +63,7 @@ class Trajectory:
         arrays: dict[str, Any] = {name: whole(name) for name in ("t", "q", "recorded", "errors", "multipliers")}
         return replace(
             last, **arrays,
+            inputs=_joined_inputs([p.inputs for p in parts if p.steps]),
             iterations=np.concatenate([p.iterations for p in parts]), elapsed=sum(p.elapsed for p in parts), redundant=first.redundant,
         )  # fmt: skip
 
@@ -94,6 +97,53 @@ class Trajectory:
         """(T,) total energy H(q, p), J.  Work of wrenches, dampers and inputs is not subtracted."""
         return self.kinetic + self.potential
 
+    @cached_property
+    def work(self) -> Array:
+        """(T,) work since the first node, J: of joint forces and control laws, wrenches, functions of yours, prescribed motions."""
+        self._need_all_nodes("work", bool(self.inputs is not None or ledger.acts(self.model)))
+        applied = ledger.summed(self.t, ledger.applied_powers(self.model, self.t, self.q, self.v))
+        steps = ledger.driving_work(self.model, self.t, self.q, self.multipliers)
+        if self.inputs is not None:
+            steps = steps + 0.5 * np.diff(self.t) * np.sum(self.inputs * (self.v[1:] + self.v[:-1]), axis=1)
+        return applied + np.concatenate([[0.0], np.cumsum(steps)])
+
+    @cached_property
+    def dissipated(self) -> Array:
+        """(T,) energy that dampers have turned into heat since the first node, J."""
+        self._need_all_nodes("dissipated", bool(self.model.tree.has_dampers))
+        return ledger.summed(self.t, np.sum(self.model.tree.damping * self.v**2, axis=1))
+
+    @property
+    def energy_balance(self) -> Array:
+        """(T,) energy since the first node that nothing explains: E(t) - E(0) - work + dissipated, J.  What is left is the integrator's."""
+        return self.energy - self.energy[0] - self.work + self.dissipated
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What is suspicious about the run, one sentence each: energy that nothing explains."""
+        k = self.first_unexplained
+        if k is None:
+            return ()
+        limit = "" if k == 0 else f" (energy {self.energy[k]:.3g} J after {self.energy[0]:.3g} J)"
+        return (
+            f"from t = {self.t[k]:g} s on the energy cannot be explained: {self.energy_balance[k]:+.3g} J more than work and dampers "
+            f"account for{limit}; the step dt = {self.dt:g} s is probably too long for the fastest oscillation "
+            '(leastaction.solvability.report says how long it may be): give a smaller dt, or quadrature="midpoint"',
+        )
+
+    @property
+    def first_unexplained(self) -> int | None:
+        """The first node whose energy nothing explains; None if there is none, or where the nodes that are recorded do not tell."""
+        try:
+            with np.errstate(all="ignore"):
+                return ledger.first_unexplained(self.energy_balance, self.kinetic, self.potential)
+        except StateError:  # not all nodes, or not all impulses are recorded
+            return None
+
+    def _need_all_nodes(self, what: str, acting: bool) -> None:
+        if acting and len(self) != self.steps + 1:
+            raise StateError(f"{what} is summed over all steps, but only some nodes are recorded; simulate with record_every=1")
+
     @property
     def momentum(self) -> Array:
         """(T, 6) momentum of everything about the world origin: angular (kg m^2/s), linear (kg m/s), world axes."""
@@ -125,7 +175,7 @@ class Trajectory:
 
     def __getstate__(self) -> dict[str, Any]:
         """What was recorded; what follows from it is computed again where it is wanted."""
-        return {name: value for name, value in vars(self).items() if name != "_evaluated"}
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __getitem__(self, joint_name: str) -> Array:
         """(T, ...) coordinates of one joint."""
@@ -153,10 +203,19 @@ class Trajectory:
         rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
         if self.errors is not None:
             rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
+        rows += [("warning", sentence) for sentence in self.warnings]
         if self.redundant:
             rows.append(("redundant", "; ".join(self.redundant)))
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+
+def _joined_inputs(parts: list[Array | None]) -> Array | None:
+    """Joint forces of runs made one after the other."""
+    given = [part for part in parts if part is not None]
+    if not given or len(given) < len(parts):
+        return None
+    return given[0] if all(len(part) == 1 for part in given) else np.concatenate(given)
 
 
 def checked_run(value: Any) -> Trajectory:
