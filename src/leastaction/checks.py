@@ -77,9 +77,9 @@ def shown(value: Any, most: int = 200) -> str:
 
 def number(value: float, what: str, error: type[LeastActionError]) -> float:
     array, fault = _as_floats(value) if not isinstance(value, str) else (None, "")
-    if array is None or array.shape not in ((), (1,)):
+    if array is None or array.shape != ():
         raise error(f"{what} = {shown(value)}{f'{fault}; it needs a number' if fault else ' is not a number'}")
-    result = float(array.reshape(()))
+    result = float(array)
     if not np.isfinite(result):
         raise error(f"{what} = {shown(value)} is not finite")
     return result
@@ -96,9 +96,9 @@ def whole_number(value: int, least: int, what: str) -> int:
 def time_step(dt: float) -> float:
     """Length of a step, s."""
     array, _ = _as_floats(dt)
-    if array is None or array.shape not in ((), (1,)):
+    if array is None or array.shape != ():
         raise StateError(f"dt = {shown(dt)} is not a number of seconds")
-    result = float(array.reshape(()))
+    result = float(array)
     if not np.isfinite(result) or result <= 0.0:
         raise StateError(f"dt = {shown(dt)}; the step needs a positive number of seconds, for example 1e-3")
     return result
@@ -159,7 +159,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, Mapping):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if is_dataclass(a) and a.__dataclass_params__.eq:  # type: ignore[attr-defined]  # others compare themselves
+    if is_dataclass(a) and getattr(type(a), "__dataclass_params__").eq:  # noqa: B009 - others compare themselves
         return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
     if isinstance(a, FunctionType):
         cells = [[cell.cell_contents for cell in f.__closure__ or ()] for f in (a, b)]

@@ -189,7 +189,7 @@ def term(s: Source, depth: int) -> str:
         return s.choose("a", "b", "2", "0.5", "1e-3", "pi", f"{s.rng.normal():.4g}", s.text() if s.odd() else "a")
     x, y = term(s, depth - 1), term(s, depth - 1)
     return s.choose(f"{x} + {y}", f"{x} - {y}", f"({x}) * ({y})", f"({x}) / ({y})", f"({x}) ** 2", f"-({x})",
-    f"{s.choose(*_FUNCTIONS)}({x})", f"atan2({x}, {y})")
+    f"{s.choose(*_FUNCTIONS)}({x})", f"atan2({x}, 2 + abs({y}))")
 
 
 def expression(s: Source, integrators) -> None:

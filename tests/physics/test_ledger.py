@@ -87,3 +87,21 @@ def test_silent_instability_is_not_silent():
 def test_rest_is_no_reason_to_worry():
     model = la.examples.chain(5).compile()
     assert la.simulate(model, dt=1e-3, steps=50, strict=True).warnings == ()
+
+
+def test_no_alarm_in_a_bundled_example():
+    """Half a second of every mechanism that Variational takes, pushed a little."""
+    alarmed, tried = [], 0
+    for name in la.examples.__all__:
+        if name.startswith(("random", "LISTING", "hanging_scissor_start")):
+            continue
+        model = getattr(la.examples, name)().compile()
+        try:
+            q = model.assemble()
+            v = model.project_velocity(q, 0.3 * np.ones(model.nv))
+            run = la.simulate(model, dt=1e-3, steps=500, q=q, v=v)
+        except StateError:
+            continue  # constraints on velocities, or a start that has to be given
+        tried += 1
+        alarmed += [(name, *run.warnings)] if run.warnings else []
+    assert not alarmed and tried > 20
