@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test public bounds lint robots bench clean
+.PHONY: demo test public bounds fuzz lint robots bench clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -32,6 +32,12 @@ bounds: $(VENV)/.ready-test
 robots: $(VENV)/.ready-robots
 	LEASTACTION_FUZZ=10000 $(BIN)/python -m pytest tests/io
 	$(BIN)/python -m benchmarks robots
+
+# random input for an hour (make fuzz SECONDS=600 SEED=7 ...); failures say how to repeat them
+SECONDS ?= 3600
+SEED ?= 1
+fuzz: $(VENV)/.ready-test
+	LEASTACTION_FUZZ_SECONDS=$(SECONDS) LEASTACTION_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks

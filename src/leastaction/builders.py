@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import listed, numbers
+from .checks import listed, numbers, shown
 from .constraints import base as closures
 from .constraints.rows import Row
 from .errors import MechanismError
@@ -32,7 +32,7 @@ class _Places:
 
     def _find(self, name: str, where: str, known: Sequence[str] = ()) -> tuple[int, Pose]:
         if not isinstance(name, str) or name not in self._place:
-            raise MechanismError(f"{where}: {name!r} is neither a body nor a frame; give one of {listed(known or self._place)}")
+            raise MechanismError(f"{where}: {shown(name)} is neither a body nor a frame; give one of {listed(known or self._place)}")
         return self._place[name]
 
     def _find_moving(self, name: str, where: str) -> tuple[int, Pose]:
@@ -103,7 +103,7 @@ class ConstraintBuilder(_Places):
 
     def _find_joint(self, name: str, where: str) -> tuple[Joint, int]:
         if not isinstance(name, str) or name not in self._joints:
-            raise MechanismError(f"{where}: joint {name!r} does not exist or is fixed; joints are {listed(self._joints)}")
+            raise MechanismError(f"{where}: joint {shown(name)} does not exist or is fixed; joints are {listed(self._joints)}")
         return self._joints[name]
 
 
@@ -132,6 +132,7 @@ class LoadBuilder(_Places):
         self.wrench: list[NDArray[np.float64]] = []
         self.custom: list = []
         self.laws: list[tuple[int, NDArray[np.float64], NDArray[np.float64], Law]] = []  # row, place, parameters, compiled functions
+        self.law_energies: list[bool] = []  # has the law an energy?
         self.pairs: list[tuple[int, int, NDArray[np.float64], PotentialExpression | None]] = []  # row a, row b, numbers, energy
         self.energies: list[tuple[list[tuple[int, int]], PotentialExpression]] = []  # (entries of q and of v), energy
 
@@ -146,7 +147,7 @@ class LoadBuilder(_Places):
         if rest is not None:
             r = np.atleast_1d(numbers(rest, f"Spring on joint {joint_name!r}: rest", MechanismError))
             if r.shape != (joint.nq,):
-                raise MechanismError(f"Spring on joint {joint_name!r}: rest = {rest!r}; it needs {joint.nq} number(s)")
+                raise MechanismError(f"Spring on joint {joint_name!r}: rest = {shown(rest)}; it needs {joint.nq} number(s)")
             if joint.has_quaternion:
                 length = np.linalg.norm(r[-4:])
                 if abs(length - 1.0) > 1e-6:
@@ -193,6 +194,7 @@ class LoadBuilder(_Places):
         values = np.atleast_1d(numbers(parameters, f"{name}: parameters", MechanismError))
         at = pose @ Pose(numbers(point, f"{name}: point", MechanismError, (3,)))
         self.laws.append((i, np.concatenate([at.R.ravel(), at.p]), values, compile_law(name, law, energy, slopes, values)))
+        self.law_energies.append(energy is not None)
 
     def add_point_spring(
         self, name: str, a: str, b: str, stiffness: float, length: float, energy: PotentialExpression | None = None
@@ -252,7 +254,7 @@ class LoadBuilder(_Places):
 
     def _find_joint(self, name: str, what: str):
         if not isinstance(name, str) or name not in self._joints:
-            raise MechanismError(f"{what} on joint {name!r}, which does not exist or is fixed; joints are {listed(self._joints)}")
+            raise MechanismError(f"{what} on joint {shown(name)}, which does not exist or is fixed; joints are {listed(self._joints)}")
         return self._joints[name]
 
 
@@ -267,7 +269,7 @@ def _padded(rows: Sequence[Sequence[float] | NDArray[np.float64]]) -> NDArray[np
 def _refuse_charts(joint: Joint, joint_name: str, what: str) -> None:
     if joint.charts > 1:
         raise MechanismError(
-            f"{what} on joint {joint_name!r}, which changes between {joint.charts} charts: what acts on coordinates would change "
+            f"{what} on joint {shown(joint_name)}, which changes between {joint.charts} charts: what acts on coordinates would change "
             "with them; give a Wrench on the body, or a joint with one chart"
         )
 
@@ -275,5 +277,5 @@ def _refuse_charts(joint: Joint, joint_name: str, what: str) -> None:
 def _non_negative(value: ArrayLike, what: str) -> NDArray[np.float64]:
     a = numbers(value, what, MechanismError)
     if np.any(a < 0.0):
-        raise MechanismError(f"{what} = {value!r}; it needs numbers >= 0")
+        raise MechanismError(f"{what} = {shown(value)}; it needs numbers >= 0")
     return a

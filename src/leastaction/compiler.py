@@ -55,10 +55,14 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         else:
             _add_inertia(arrays[i], b, pose)
 
+    _check_sizes(mechanism, moving, arrays)
     builder = LoadBuilder(moving, place, qi, vi)
     for force in mechanism.forces:
         force.apply(builder)
     loads = builder.fields()
+    for name in ("stiffness", "rest", "damping", "wrench", "law_param", "pair", "energy_param"):
+        if not np.all(np.abs(np.asarray(loads[name], dtype=float)) < LARGEST):
+            raise MechanismError(f"a force of {mechanism.name!r} contains a number of {LARGEST:g} or more ({name}); {_TOO_LARGE}")
     sizes = {
         "n": len(moving), "nq": qi, "nv": vi, "parameters": param.shape[1], "wrenches": len(builder.wrench), "customs": len(builder.custom),
         "laws": len(builder.laws), "law_parameters": loads["law_param"].shape[1], "pairs": len(builder.pairs),
@@ -72,9 +76,10 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     frames = dict(place)
     model = Model(
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
-        fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), closures=_compile_constraints(mechanism, moving, row, place),
+        fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), law_energies=tuple(builder.law_energies),
+        closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
-        shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes,
+        shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes, description=mechanism.snapshot(),
     )  # fmt: skip
     _check_inertias(model)
     _check_mass(model)
@@ -96,6 +101,21 @@ def _limits(mechanism: Mechanism, moving: list[Body]) -> tuple[Limit, ...]:
         if limited[name].nq != 1:
             raise MechanismError(f"limits were given to joint {name!r}, which is {limited[name]!r}; joints with one coordinate have them")
     return tuple(mechanism.limits[name] for name in limited if name in mechanism.limits)
+
+
+LARGEST = 1e60  # of any number in a description, SI units: products of four of them can still be computed
+_TOO_LARGE = "arithmetic cannot hold what follows from it; choose other units, or correct it"
+
+
+def _check_sizes(mechanism: Mechanism, moving: list[Body], arrays: NDArray[np.float64]) -> None:
+    """Numbers so large that their products are infinite would give a mechanism that cannot move."""
+    if np.abs(mechanism.gravity).max() >= LARGEST:
+        raise MechanismError(f"gravity = {mechanism.gravity.tolist()} m/s^2 has an entry of {LARGEST:g} or more; {_TOO_LARGE}")
+    for body, row in zip(moving, arrays[1:], strict=True):
+        if not np.all(np.abs(row) < LARGEST):
+            raise MechanismError(
+                f"body {body.name!r}, with what is fixed to it, has a mass, a distance or an inertia of {LARGEST:g} or more; {_TOO_LARGE}"
+            )
 
 
 def _kind(body: Body) -> int:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pickle
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 
 class LeastActionError(Exception):
-    """Base of all errors raised on purpose by leastaction."""
+    """Base of all errors raised on purpose by leastaction.  They travel between processes with all they know."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (type(self), self.args, _what_travels(vars(self)))
+
+
+def _arrived(cls: type[LeastActionError], arguments: tuple[Any, ...], known: dict[str, Any]) -> LeastActionError:
+    """The error as it was, whatever its constructor takes."""
+    error = cls.__new__(cls, *arguments)
+    error.args = arguments
+    error.__dict__.update(known)
+    return error
+
+
+def _what_travels(known: dict[str, Any]) -> dict[str, Any]:
+    """An error that cannot leave its process would take a whole pool down: what keeps it is left behind, and that is said."""
+    kept, notes = {}, list(known.get("__notes__", ()))
+    for name, value in known.items():
+        try:
+            pickle.dumps(value)
+            kept[name] = value
+        except Exception as reason:
+            kept[name] = None
+            notes.append(f"{name} did not travel with this error: {reason}")
+    return {**kept, "__notes__": notes} if notes else kept
 
 
 class MechanismError(LeastActionError, ValueError):

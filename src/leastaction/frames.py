@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import number
+from .checks import number, numbers, shown
 from .constraints.base import Constraint
 from .errors import MechanismError
 from .forces.base import Force
@@ -101,8 +101,8 @@ class FrameTree(_Hangable):
         inertia: ArrayLike = _POINT_MASS,
     ) -> FrameNode:
         """Hang a frame on the frame (or body) named `parent`; `primitive` is one of tx ty tz rx ry rz."""
-        if primitive not in PRIMITIVES:
-            raise MechanismError(f"frame {name!r}: {primitive!r} is not a transformation; it is one of {', '.join(PRIMITIVES)}")
+        if not isinstance(primitive, str) or primitive not in PRIMITIVES:
+            raise MechanismError(f"frame {shown(name)}: {shown(primitive)} is not a transformation; it is one of {', '.join(PRIMITIVES)}")
         if isinstance(parameter, str):
             joint = Prismatic(axis_of(primitive)) if primitive[0] == "t" else Revolute(axis_of(primitive))
             own = name or self._free_name(parameter)
@@ -110,7 +110,8 @@ class FrameTree(_Hangable):
             return FrameNode(self, own)
         own = name or self._free_name()
         placement = constant_pose(primitive, number(parameter, f"frame {own!r}: the parameter of {primitive}", MechanismError))
-        if mass == 0.0 and not np.any(np.asarray(inertia, dtype=float)):
+        heavy = number(mass, f"frame {own!r}: mass", MechanismError) != 0.0
+        if not heavy and not np.any(numbers(inertia, f"frame {own!r}: inertia", MechanismError)):
             self.mechanism.add_frame(own, parent, placement)
         else:
             self.mechanism.add_body(own, parent, Fixed(), placement, mass=mass, inertia=inertia)

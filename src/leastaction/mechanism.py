@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import name as checked_name
-from .checks import numbers
+from .checks import number, numbers, same, shown
 from .constraints.base import Constraint
 from .errors import MechanismError
 from .forces.base import Force
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WORLD = "world"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Body:
     """A rigid body and the joint that holds it to its parent."""
 
@@ -39,6 +39,12 @@ class Body:
     mass: float  #: kg
     com: NDArray[np.float64]  #: centre of mass in the body frame, m
     inertia: NDArray[np.float64]  #: 3x3, about the centre of mass, body axes, kg m^2
+
+    def __eq__(self, other: object) -> bool:
+        return same(vars(self), vars(other)) if isinstance(other, Body) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.parent, self.joint_name, self.mass))
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Mechanism:
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism"):
-        self.name = name
+        self.name = checked_name(name, "name of the mechanism")
         self.gravity = gravity
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
@@ -117,9 +123,9 @@ class Mechanism:
         self._check_new_name(name, "body")
         where = f"body {name!r}"
         if joint is None or isinstance(joint, type) or not isinstance(joint, Joint):
-            raise MechanismError(f"{where}: joint = {joint!r} is not a joint; give for example joint=Revolute(axis=(0, 0, 1))")
+            raise MechanismError(f"{where}: joint = {shown(joint)} is not a joint; give for example joint=Revolute(axis=(0, 0, 1))")
         if placement is not None and not isinstance(placement, Pose):
-            raise MechanismError(f"{where}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
+            raise MechanismError(f"{where}: placement = {shown(placement)} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
         joint_name = name if joint_name is None else checked_name(joint_name, f"{where}: joint_name")
         if joint_name in self._moved_by:
             raise MechanismError(f"{where}: the joint name {joint_name!r} is already used by body {self._moved_by[joint_name]!r}")
@@ -144,7 +150,7 @@ class Mechanism:
         """Name a place on a body (or on the world)."""
         self._check_new_name(name, "frame")
         if placement is not None and not isinstance(placement, Pose):
-            raise MechanismError(f"frame {name!r}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
+            raise MechanismError(f"frame {name!r}: placement = {shown(placement)} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
         frame = Frame(name, checked_name(parent, f"frame {name!r}: parent"), placement or Pose())
         self.frames[name] = frame
         return frame
@@ -152,9 +158,9 @@ class Mechanism:
     def add_force(self, force: Force) -> Force:
         """Add a spring, damper, wrench, drag or user force."""
         if not isinstance(force, Force):
-            raise MechanismError(f"add_force got {force!r}; give a Spring, Damper, Wrench, Drag or CustomForce")
+            raise MechanismError(f"add_force got {shown(force)}; give a Spring, Damper, Wrench, Drag or CustomForce")
         if type(force).apply is Force.apply:
-            raise MechanismError(f"add_force got {force!r}, which does not say what it does; write a method apply(self, builder)")
+            raise MechanismError(f"add_force got {shown(force)}, which does not say what it does; write a method apply(self, builder)")
         self.forces.append(force)
         return force
 
@@ -165,11 +171,11 @@ class Mechanism:
         name   what it is called in messages and in `run.reactions`; by default its kind and what it connects: "Coincident('tip', 'anchor')"
         """
         if not isinstance(constraint, Constraint) or isinstance(constraint, type):
-            raise MechanismError(f"add_constraint got {constraint!r}; give for example Coincident('tip', 'anchor')")
+            raise MechanismError(f"add_constraint got {shown(constraint)}; give for example Coincident('tip', 'anchor')")
         if name is not None:
             if checked_name(name, "constraint name") in [c.name for c in self.constraints]:
                 raise MechanismError(f"the constraint name {name!r} is already taken; names of constraints are unique")
-            constraint = copy(constraint)  # the one given may serve elsewhere under another name
+            constraint = copy.copy(constraint)  # the one given may serve elsewhere under another name
             constraint.name = name
         self.constraints.append(constraint)
         return constraint
@@ -209,6 +215,16 @@ class Mechanism:
 
         return compile_mechanism(self)
 
+    def snapshot(self) -> Mechanism:
+        """A copy that later changes of this description do not reach."""
+        new = copy.copy(self)
+        new._gravity = self._gravity.copy()
+        new.bodies, new.frames, new._moved_by = dict(self.bodies), dict(self.frames), dict(self._moved_by)
+        new._notes, new.shapes, new.limits = list(self._notes), list(self.shapes), dict(self.limits)
+        new.forces = [_copied(force) for force in self.forces]
+        new.constraints = [_copied(constraint) for constraint in self.constraints]
+        return new
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the description to a file; the suffix says the format (.sexp, .urdf)."""
         from .io import save
@@ -232,13 +248,22 @@ class Mechanism:
             raise MechanismError(f"{what} name {name!r} is already taken; names of bodies and frames are unique")
 
 
+_T = TypeVar("_T")
+
+
+def _copied(thing: _T) -> _T:
+    """A copy of a force or constraint with arrays and lists of its own; functions are shared."""
+    new = copy.copy(thing)
+    for key, value in vars(new).items():
+        if isinstance(value, (np.ndarray, list, dict)):
+            setattr(new, key, value.copy())
+    return new
+
+
 def _mass(value: float, where: str) -> float:
-    try:
-        mass = float(value)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{where}: mass = {value!r} is not a number") from None
-    if not np.isfinite(mass) or mass < 0.0:
-        raise MechanismError(f"{where}: mass = {value!r} kg; it needs a finite number >= 0 (0 for a massless frame)")
+    mass = number(value, f"{where}: mass", MechanismError)
+    if mass < 0.0:
+        raise MechanismError(f"{where}: mass = {shown(value)} kg; it needs a finite number >= 0 (0 for a massless frame)")
     return mass
 
 
@@ -247,6 +272,7 @@ def in_words(notes: tuple[str, ...]) -> str:
     return f", {len(notes)} note{'s' * (len(notes) > 1)} (see .notes)" if notes else ""
 
 
+_LARGEST = 1e100  # kg m^2: squares of it are still numbers
 PRINTED = 1e-6  # of the largest moment: what is lost when an inertia is written to a file with six digits
 _ROUNDING = 1e-15  # of the largest moment: what arithmetic cannot tell from zero
 
@@ -259,7 +285,9 @@ def _inertia(value: ArrayLike | Sequence[float], where: str, unphysical: bool) -
     if a.shape != (3, 3):
         raise MechanismError(f"{where}: inertia has shape {a.shape}; it needs 3 principal moments or a 3x3 matrix, kg m^2 about the com")
     if not np.all(np.isfinite(a)):
-        raise MechanismError(f"{where}: inertia = {value!r} contains a number that is not finite")
+        raise MechanismError(f"{where}: inertia = {shown(value)} contains a number that is not finite")
+    if np.abs(a).max() > _LARGEST:
+        raise MechanismError(f"{where}: inertia = {shown(value)} kg m^2 is more than arithmetic can hold; give moments below {_LARGEST:g}")
     skewness = float(np.abs(a - a.T).max())
     if skewness > 1e-9 * float(np.abs(a).max()):
         raise MechanismError(f"{where}: inertia is not symmetric (largest difference {skewness:.3g}); use (a + a.T)/2 if that is rounding")

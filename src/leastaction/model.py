@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import hashlib
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import listed, numbers
+from .checks import listed, number, numbers, same, shown
 from .constraints.base import Closure
 from .errors import StateError
 from .joints import SymbolicJoint
 from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .limits import Limit
-from .mechanism import Body, in_words
+from .mechanism import Body, Mechanism, in_words
 from .pose import Pose
 from .shapes import PlacedShape
 
@@ -39,9 +44,13 @@ class Part:
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)  #: in its own frame, m
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Model:
-    """Arrays of a mechanism, in tree order.  Made by `Mechanism.compile()`."""
+    """Arrays of a mechanism, in tree order.  Made by `Mechanism.compile()`.
+
+    Models are equal if the same motions follow from them.  A model is pickled as its description and compiled again where it arrives, with
+    machine code from the cache there; one that arrives again, or comes back, is the same object.
+    """
 
     name: str
     tree: Tree  #: what the kernels read, each field described in leastaction.kernels.tree.layout
@@ -56,7 +65,9 @@ class Model:
     shapes: tuple[PlacedShape, ...] = ()  #: looks of bodies and frames, see `Mechanism.add_shape`
     limits: tuple[Limit, ...] = ()  #: how far joints go, in the order of the joints; see `Mechanism.add_limit`
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
+    law_energies: tuple[bool, ...] = ()  #: which laws on bodies have an energy
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
+    description: Mechanism | None = field(default=None)  #: what it was compiled from, as it was then
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -122,7 +133,9 @@ class Model:
         from .assembly import closing
 
         guess = self.coordinates(q)
-        found = closing.assemble(self, guess, (hold,) if isinstance(hold, str) else tuple(hold), float(t))
+        if isinstance(hold, str) or not isinstance(hold, Iterable):
+            hold = (hold,)
+        found = closing.assemble(self, guess, tuple(hold), number(t, "t", StateError))
         if verbose:
             print(closing.report_moves(self, guess, found))
         return found
@@ -131,7 +144,7 @@ class Model:
         """The velocities the constraints allow at q that are closest to v, measured by the kinetic energy of the difference."""
         from .assembly import closing
 
-        return closing.project_velocity(self, self.coordinates(q), self.velocities(v), float(t))
+        return closing.project_velocity(self, self.coordinates(q), self.velocities(v), number(t, "t", StateError))
 
     def specialise(self) -> Model:
         """The same model with code of its own, in which all constants of the mechanism are folded.
@@ -147,6 +160,35 @@ class Model:
         from .specialise import Specialised
 
         return replace(self, specialised=Specialised(self.tree, self.make_work()))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self is other or same(self._compared(), other._compared())
+
+    def _compared(self) -> tuple[Any, ...]:
+        return (
+            self.name, self.body_names, self.joint_names, self.tree, self.frames, self.fixed_potential, self.closures, self.parts,
+            self.notes, self.specialised is None,
+        )  # fmt: skip
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.nq, self.nv, self.joint_names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.description is None:
+            raise StateError(f"{self!r} was not made by Mechanism.compile() and cannot be pickled; pickle what it was made from")
+        if "_pickled" not in self.__dict__:
+            content = pickle.dumps((self.description, self.specialised is not None))
+            object.__setattr__(self, "_pickled", content)
+            _remember(content, self)
+        return _arrive, (self.__dict__["_pickled"],)
+
+    def __copy__(self) -> Model:
+        return self  # nothing about it can change
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        return self
 
     def make_work(self) -> Work:
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
@@ -174,7 +216,7 @@ class Model:
         try:
             return self.joint_names.index(joint_name) + 1
         except ValueError:
-            raise StateError(f"there is no joint {joint_name!r} that moves; joints are {listed(self.joint_names)}") from None
+            raise StateError(f"there is no joint {shown(joint_name)} that moves; joints are {listed(self.joint_names)}") from None
 
     def _fill(self, value: Coordinates, base, where, what: str, quaternions: bool) -> NDArray[np.float64]:
         if value is None:
@@ -184,7 +226,7 @@ class Model:
                 part = base[where(joint)]
                 given = numbers(values, f"{what}[{joint!r}]", StateError)
                 if given.shape not in ((), part.shape) or (given.shape == () and part.size != 1):
-                    raise StateError(f"{what}[{joint!r}] = {values!r} has shape {given.shape}; this joint needs {part.size} number(s)")
+                    raise StateError(f"{what}[{joint!r}] = {shown(values)} has shape {given.shape}; this joint needs {part.size} number(s)")
                 part[:] = given
             result = base
         else:
@@ -209,6 +251,51 @@ class Model:
                 if abs(length - 1.0) > 1e-6:
                     raise StateError(f"q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1")
                 part /= length
+
+
+def checked_model(value: Any) -> Model:
+    """The model, or an error for whatever else was given in its place."""
+    if isinstance(value, Model):
+        return value
+    hint = "; call .compile() on the mechanism first" if hasattr(value, "compile") else ""
+    raise StateError(f"expected a compiled Model, got {type(value).__name__}{hint}")
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def takes_model(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """For public functions whose first argument is a model: whatever else is given is an error that says so."""
+
+    @functools.wraps(function)
+    def checked(*arguments: _P.args, **options: _P.kwargs) -> _R:
+        if arguments and not isinstance(arguments[0], Model) or "model" in options:
+            checked_model(arguments[0] if arguments else options["model"])
+        return function(*arguments, **options)
+
+    return checked
+
+
+_here: WeakValueDictionary[bytes, Model] = WeakValueDictionary()  # models that were pickled or have arrived, by what was pickled
+_latest: deque[Model] = deque(maxlen=16)  # kept, so that a hundred roll-outs in a pool compile their model once
+
+
+def _remember(content: bytes, model: Model) -> Model:
+    _latest.append(model)
+    return _here.setdefault(hashlib.sha256(content).digest(), model)
+
+
+def _arrive(content: bytes) -> Model:
+    """The model that was pickled."""
+    found = _here.get(hashlib.sha256(content).digest())
+    if found is not None:
+        return found
+    description, specialised = pickle.loads(content)
+    model = description.compile()
+    model = model.specialise() if specialised else model
+    object.__setattr__(model, "_pickled", content)
+    return _remember(content, model)
 
 
 def _entry_name(body: Body, coordinate: str) -> str:

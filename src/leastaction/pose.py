@@ -47,6 +47,12 @@ class Pose:
     def inverse(self) -> Pose:
         return _make(self.R.T, -self.R.T @ self.p)
 
+    def __eq__(self, other: object) -> bool:
+        return np.array_equal(self.R, other.R) and np.array_equal(self.p, other.p) if isinstance(other, Pose) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.p.tolist()))
+
     def __repr__(self) -> str:
         xyz = ", ".join(f"{x:g}" for x in self.p)
         if np.array_equal(self.R, np.eye(3)):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly.closing import ClosedEvaluator
-from .checks import listed, number, numbers, time_step, whole_number
+from .checks import listed, number, numbers, shown, time_step, whole_number
 from .dynamics import explain_singular
 from .errors import ConvergenceError, LimitError, SingularMassError, StateError
 from .integrators import Integrator, Trapezoid, Variational
@@ -20,16 +22,17 @@ from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
 from .integrators.watch import LimitWatch
 from .kernels.stepping.record import EVERY, ROWS, Record, add_step, copy_row, rewind
-from .model import Coordinates, Model
+from .model import Coordinates, Model, checked_model
 from .progress import Progress
 from .reactions import Nodes, Reactions
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
-from .state import State
+from .state import State, checked_state
 from .trajectory import Trajectory
 
 Control = Callable[[float, State], ArrayLike]
 
+_MOST_STEPS = 1e12  # of one run: years
 _BLOCK = 4096  # recorded nodes at a time where their number is not known beforehand
 _CHUNK_SECONDS = 0.2  # how long compiled code runs before the progress bar moves and Ctrl-C is seen
 
@@ -50,6 +53,7 @@ def simulate(
     progress: bool | None = None,
     guard: bool = False,
     limits: str = "stop",
+    strict: bool = False,
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
@@ -57,17 +61,34 @@ def simulate(
     duration      rounded to whole steps; with an integrator that chooses its steps, until the first node at or after it
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
     control       instead of tau, a function (t, state) -> tau called before every step
-    record_every  keep every n-th node
+    record_every  keep every n-th node, and always the last one
     progress      show a progress bar; by default on a terminal when the run is long
     guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
     limits        "stop": the run ends with the first node where a joint is beyond its limit, and `message` names it, because stops of
                   joints are not simulated: what follows is not what the mechanism does; "ignore": joints pass, and `warnings` names them
+    strict        an energy that cannot be explained (run.warnings) is an error, whose trajectory ends at the node before it
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits)
     if not simulator.integrator.uniform and duration is not None:
-        return _run_for(simulator, duration, steps, tau, control, record_every)
-    count = _count_steps(simulator.dt, duration, steps)
-    return simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
+        run = _run_for(simulator, duration, steps, tau, control, record_every)
+    else:
+        count = _count_steps(simulator.dt, duration, steps)
+        run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
+    return _explained(run) if strict else run
+
+
+def _explained(run: Trajectory) -> Trajectory:
+    """The run, unless its energy cannot be explained."""
+    first = run.first_unexplained
+    if first is None:
+        return run
+    kept = max(first, 1)
+    until = replace(
+        run, iterations=run.iterations[: kept - 1] if len(run) == run.steps + 1 else run.iterations,
+        t=run.t[:kept], q=run.q[:kept], recorded=run.recorded[:kept], converged=False, message=run.unexplained_in_words,
+        errors=None if run.errors is None else run.errors[:kept], multipliers=None if run.multipliers is None else run.multipliers[:kept],
+    )  # fmt: skip
+    raise ConvergenceError(run.unexplained_in_words, step=first, time=float(run.t[first]), residual=0.0, trajectory=until)
 
 
 class Simulator:
@@ -94,23 +115,15 @@ class Simulator:
         guard: bool = False,
         limits: str = "stop",
     ):
-        if not isinstance(model, Model):
-            hint = "; call .compile() on the mechanism first" if hasattr(model, "compile") else ""
-            raise StateError(f"expected a compiled Model, got {type(model).__name__}{hint}")
+        checked_model(model)
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
         by_certificate = isinstance(dt, str) and dt == "certified"
         self.integrator = (Trapezoid() if by_certificate else Variational()) if integrator is None else integrator
         if not isinstance(self.integrator, Integrator):
-            raise StateError(f"integrator = {integrator!r} is not an integrator; give for example Variational()")
-        start = model.state(q, v) if state is None else state
-        if not isinstance(start, State):
-            raise StateError(f"state = {start!r} is not a State; make one with model.state(q=..., v=...)")
-        if start.model is not model:
-            raise StateError(
-                f"the state belongs to another compilation, {start.model!r}, not to this {model!r}; make it with model.state(...)"
-            )
+            raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
+        start = model.state(q, v) if state is None else checked_state(state, model)
         if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
         self.dt = certified_dt(model, start, self.integrator) if by_certificate else time_step(dt)  # type: ignore[arg-type]
@@ -123,7 +136,12 @@ class Simulator:
         self.steps = 0
         self._evaluator = ClosedEvaluator(model)
         self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
+        self._busy = threading.Lock()
+        self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._set_up(self.integrator.start(model, start, self.dt))
+
+    def __reduce__(self):
+        raise StateError("a Simulator cannot be pickled, its memory belongs to this process; send sim.state and make a Simulator of it")
 
     @property
     def subdivided(self) -> list[tuple[float, int]]:
@@ -184,14 +202,29 @@ class Simulator:
 
     def step(self, tau: Coordinates = None) -> None:
         """One step with the joint forces tau held constant over it."""
-        self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
-        result = self._one_step()
-        if result.failure:
-            record = self._stepper.make_record(1, 0)
-            self._stepper.write(record)
-            raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, 0.0, self._last_tau[None]))
-        if result.limit:
-            raise LimitError(f"step {self.steps} ended at t = {self.t:g} s: {result.limit}; limits='ignore' lets joints pass", time=self.t)
+        with self._alone():
+            self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
+            result = self._one_step()
+            if result.failure:
+                record = self._stepper.make_record(1, 0)
+                self._stepper.write(record)
+                raise self._failure(result, Trajectory.from_record(record, self._stepper, self.integrator, 0.0, self._last_tau[None]))
+            if result.limit:
+                where = f"step {self.steps} ended at t = {self.t:g} s"
+                raise LimitError(f"{where}: {result.limit}; limits='ignore' lets joints pass", time=self.t)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time: steps made by two at once would be made in the same memory."""
+        if not self._busy.acquire(blocking=False):
+            raise StateError(
+                "this Simulator is making steps already, in another thread or in the control law that asks for more; make a Simulator of "
+                "its own for each thread, they can share the model"
+            )
+        try:
+            yield
+        finally:
+            self._busy.release()
 
     def _one_step(self) -> Advance:
         """With the forces in self._tau; leaves the node it leads to in self._now."""
@@ -208,9 +241,10 @@ class Simulator:
 
     def reverse(self) -> None:
         """Turn all velocities round: a reversible integrator then goes back the way it came, while time goes on."""
-        now = self.state
-        turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
-        self._set_up(self.integrator.turn_round(self._stepper, turned))
+        with self._alone():
+            now = self.state
+            turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
+            self._set_up(self.integrator.turn_round(self._stepper, turned))
 
     def run(
         self,
@@ -221,15 +255,17 @@ class Simulator:
         record_every: int = 1,
         progress: bool | None = None,
     ) -> Trajectory:
-        """Make many steps and return what was recorded, the present node first.
+        """Make many steps and return what was recorded, the present node first and the last node last, whatever `record_every` is.
 
-        After Ctrl-C the simulator stands at the last step it made.
+        After Ctrl-C or an exception of the control law the simulator stands at the last step it made; what was recorded until then is
+        `trajectory` of the simulator and of the exception.
         """
         steps = whole_number(steps, 0, "steps")
         record_every = whole_number(record_every, 1, "record_every")
         _check_control(tau, control)
         forces = _check_forces(tau, steps, self.model)
-        return self._run(steps, forces, control, record_every, progress, np.inf)
+        with self._alone():
+            return self._run(steps, forces, control, record_every, progress, np.inf)
 
     def _run(
         self, steps: int, forces: NDArray[np.float64], control: Control | None, every: int, progress: bool | None, end: float
@@ -237,22 +273,37 @@ class Simulator:
         """At most `steps` steps, and with an integrator that chooses their length none that starts at or after the time `end`."""
         self._check_start(self._now.q[0])
         record = self._make_record(steps, every)
+        asked: list[NDArray[np.float64]] = []  # joint forces of the control law
         began = time.perf_counter()
-        with Progress(steps, self.dt, progress) as bar:
-            if control is None:
-                ended = self._run_compiled(record, steps, forces, bar, end)
-            else:
-                forces = np.zeros((steps, self.model.nv))
-                ended = self._run_controlled(record, steps, control, bar, end, forces)
-        trajectory = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, forces)
-        trajectory.warnings = self._warnings(trajectory)
+        try:
+            with Progress(steps, self.dt, progress) as bar:
+                if control is None:
+                    ended = self._run_compiled(record, steps, forces, bar, end)
+                else:
+                    ended = self._run_controlled(record, steps, control, asked, bar, end)
+        except BaseException as error:  # Ctrl-C too: what was made is not lost
+            self.trajectory = self._finished(record, began, asked or forces)
+            self.trajectory.converged, self.trajectory.message = False, f"stopped at t = {self.t:g} s by {type(error).__name__}: {error}"
+            with suppress(Exception):
+                error.trajectory = self.trajectory  # type: ignore[attr-defined]
+            raise
+        self.trajectory = self._finished(record, began, asked or forces)
         if ended.failure:
-            raise self._failure(ended, trajectory)
+            raise self._failure(ended, self.trajectory)
         if ended.limit:
-            trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
-        return trajectory
+            self.trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
+        return self.trajectory
 
-    def _warnings(self, trajectory: Trajectory) -> tuple[str, ...]:
+    def _finished(self, record: Record, began: float, forces: ArrayLike) -> Trajectory:
+        """What was recorded, with the present node at the end."""
+        if record.t[int(record.cursor[ROWS]) - 1] != self._now.t[0]:
+            copy_row(self._now, 0, record)
+        tau = np.asarray(forces, dtype=np.float64)
+        run = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, tau)
+        run.remarks = self._remarks(run)
+        return run
+
+    def _remarks(self, trajectory: Trajectory) -> tuple[str, ...]:
         """What is not simulated, and which joints passed their limits at recorded nodes."""
         found = list(not_simulated(self.model.shapes)) if self.model.shapes else []
         if self._limits and not self._watch:
@@ -266,7 +317,13 @@ class Simulator:
 
     def _make_record(self, steps: int, every: int) -> Record:
         """Room for the whole run; the present node is its first row."""
-        rows = steps // every + 1 + (self._watch is not None)  # one more: where a limit is passed
+        rows = -(-steps // every) + 1 + (self._watch is not None)  # one more: where a limit is passed
+        needed = 8.0 * (rows * (2 + self.model.nq + self.model.nv + self._stepper.multipliers) + steps)
+        if needed > _memory():
+            raise StateError(
+                f"steps = {steps}: {rows} recorded nodes and the evaluations of every step take {needed / 1e9:.3g} GB, more than this "
+                "machine has; record fewer with record_every, or make shorter runs, each from the state of the last"
+            )
         try:
             record = self._stepper.make_record(rows, steps, every)
         except (MemoryError, ValueError):
@@ -315,19 +372,21 @@ class Simulator:
             self._stepper.subdivided = parts
 
     def _run_controlled(
-        self, record: Record, steps: int, control: Control, bar: Progress, end: float, forces: NDArray[np.float64]
+        self, record: Record, steps: int, control: Control, asked: list[NDArray[np.float64]], bar: Progress, end: float
     ) -> Advance:
-        """One step at a time, each with the forces the control law asks for, which are kept in `forces`."""
+        """One step at a time, each with the forces the control law asks for, which are added to `asked`."""
         for done in range(1, steps + 1):
             if not self.t < end:
                 break
-            self._tau[0] = forces[done - 1] = self._ask(control)
+            self._tau[0] = self._ask(control)
             with _interrupt_later():
                 result = self._one_step()
+                if not result.failure:
+                    asked.append(self._tau[0].copy())
+                    if add_step(record, int(self._now.evaluations[0])) or result.limit:
+                        copy_row(self._now, 0, record)
             if result.failure:
                 return result
-            if add_step(record, int(self._now.evaluations[0])) or result.limit:
-                copy_row(self._now, 0, record)
             if result.limit:
                 return result
             bar.update(done)
@@ -369,20 +428,49 @@ def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, cont
         raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
     seconds = number(duration, "duration", StateError)
     if seconds < 0.0:
-        raise StateError(f"duration = {duration!r}; it needs a number of seconds >= 0")
+        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
     if np.ndim(tau) > 1:
         raise StateError("tau with one row per step needs steps=; with duration= the number of steps is not known beforehand")
     _check_control(tau, control)
     every, end = whole_number(record_every, 1, "record_every"), simulator.t + seconds
     forces = _check_forces(tau, 0, simulator.model)
     parts = [simulator.run(0)]
-    while simulator.t < end:
-        parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))
-        if parts[-1].message != parts[0].message:
-            break  # at a limit
+    try:
+        while simulator.t < end:
+            parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))
+            if parts[-1].message != parts[0].message:
+                break  # at a limit
+            _check_pace(simulator, parts, seconds, end)
+    except BaseException as error:
+        if simulator.trajectory is not None:
+            simulator.trajectory = Trajectory.joined([*parts, simulator.trajectory])
+            with suppress(Exception):
+                error.trajectory = simulator.trajectory  # type: ignore[attr-defined]
+        raise
     run = Trajectory.joined(parts)
-    run.warnings = simulator._warnings(run)
+    run.remarks = simulator._remarks(run)
     return run
+
+
+def _check_pace(simulator: Simulator, parts: list[Trajectory], seconds: float, end: float) -> None:
+    """Steps of variable length: will they ever reach the end, and will what they record fit into memory?"""
+    made = seconds - (end - simulator.t)
+    steps = simulator.steps * seconds / made if made > 0.0 else np.inf
+    rows = sum(map(len, parts)) * seconds / made if made > 0.0 else np.inf
+    needed = 8.0 * (rows * (2 + simulator.model.nq + simulator.model.nv) + steps)
+    if needed > _memory() or steps > _MOST_STEPS:
+        raise StateError(
+            f"{simulator.steps} steps led to t = {simulator.t:g} s; at this pace {end:g} s take {steps:.3g} steps and {needed / 1e9:.3g} "
+            "GB: the step density is too large; give a smaller one, a larger record_every, or a shorter duration"
+        )
+
+
+def _memory() -> float:
+    """Bytes that this machine has."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return 16e9
 
 
 def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:
@@ -392,10 +480,15 @@ def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:
         return whole_number(steps, 0, "steps")
     seconds = number(duration, "duration", StateError)  # type: ignore[arg-type]
     if seconds < 0.0:
-        raise StateError(f"duration = {duration!r}; it needs a number of seconds >= 0")
+        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
+    if not seconds / dt < _MOST_STEPS:
+        raise StateError(
+            f"duration = {seconds:g} s is {seconds / dt:.3g} steps of dt = {dt:g} s; at most {_MOST_STEPS:g} are made in one run: give "
+            "a shorter duration or a larger dt"
+        )
     count = int(round(seconds / dt))
     if count == 0 and seconds > 0.0:
-        raise StateError(f"duration = {duration!r} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
+        raise StateError(f"duration = {seconds:g} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
     return count
 
 
@@ -403,7 +496,7 @@ def _check_control(tau: ArrayLike | None, control: Control | None) -> None:
     if tau is not None and control is not None:
         raise StateError("give joint forces as tau or as a control law, not both")
     if control is not None and not callable(control):
-        raise StateError(f"control = {control!r} is not a function; give one that takes (t, state) and returns joint forces")
+        raise StateError(f"control = {shown(control)} is not a function; give one that takes (t, state) and returns joint forces")
 
 
 def _check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.float64]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import number, numbers
+from .checks import instance, number, numbers, same
 from .errors import StateError
-from .model import Coordinates, Model
+from .model import Coordinates, Model, checked_model
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class State:
     """t (s), coordinates q, momenta p = M(q) v.  `state["joint"]` gives the coordinates of one joint."""
 
@@ -24,6 +25,8 @@ class State:
 
     def __post_init__(self) -> None:
         """Whatever was given, kernels get arrays they can read, which nobody else can change."""
+        checked_model(self.model)
+        object.__setattr__(self, "t", number(self.t, "t of the state", StateError))
         for name, size in (("q", self.model.nq), ("p", self.model.nv)):
             given = numbers(getattr(self, name), f"{name} of the state", StateError, (size,), finite=False)
             object.__setattr__(self, name, given)
@@ -50,11 +53,29 @@ class State:
 
         return dynamics.energy(self.model, self.q, self.v)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self.t == other.t and same(self.q, other.q) and same(self.p, other.p) and self.model == other.model
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.t))
+
     def __getitem__(self, joint_name: str) -> NDArray[np.float64]:
         return self.q[self.model.q_slice(joint_name)]
 
     def __repr__(self) -> str:
         return f"<State of {self.model.name!r} at t = {self.t:g} s>"
+
+
+def checked_state(value: Any, model: Model) -> State:
+    """The state, if it is one of this model or of an equal one."""
+    state: State = instance(value, State, "state", "make a State with model.state(q=..., v=...)")
+    if state.model != model:
+        raise StateError(
+            f"the state belongs to another compilation, {state.model!r}, not to this {model!r}; make it with model.state(...)"
+        )
+    return state
 
 
 def make_state(model: Model, q: Coordinates, v: Coordinates, p: Coordinates, t: float) -> State:

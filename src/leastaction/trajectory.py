@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
+from .assembly import ledger
 from .assembly.closing import ClosedEvaluator
+from .checks import instance, same, shown
+from .errors import StateError
 from .integrators.base import Integrator, Stepper
 from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
 from .model import Model
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Trajectory:
     """Recorded nodes of a simulation, time first.  v, p, energy and momentum are computed when first asked for."""
 
@@ -43,7 +46,7 @@ class Trajectory:
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
     tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step
     every: int = 1  #: after how many steps a node was recorded
-    warnings: tuple[str, ...] = ()  #: what to know before this run is trusted, one sentence each; empty if there is nothing
+    remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
 
     @classmethod
     def from_record(cls, record: Record, stepper: Stepper, integrator: Integrator, elapsed: float, tau: Array) -> Trajectory:
@@ -103,6 +106,59 @@ class Trajectory:
         """(T,) total energy H(q, p), J.  Work of wrenches, dampers and inputs is not subtracted."""
         return self.kinetic + self.potential
 
+    @cached_property
+    def work(self) -> Array:
+        """(T,) work since the first node, J: of joint forces and control laws, wrenches, functions of yours, prescribed motions."""
+        tau = self.tau if self.tau is not None and self.tau.any() else None
+        self._need_all_nodes("work", bool(tau is not None or ledger.acts(self.model)))
+        applied = ledger.summed(self.t, ledger.applied_powers(self.model, self.t, self.q, self.v))
+        steps = ledger.driving_work(self.model, self.t, self.q, self.multipliers)
+        if tau is not None:
+            steps = steps + 0.5 * np.diff(self.t) * np.sum(tau * (self.v[1:] + self.v[:-1]), axis=1)
+        return applied + np.concatenate([[0.0], np.cumsum(steps)])
+
+    @cached_property
+    def dissipated(self) -> Array:
+        """(T,) energy that dampers have turned into heat since the first node, J."""
+        self._need_all_nodes("dissipated", bool(self.model.tree.has_dampers))
+        return ledger.summed(self.t, np.sum(self.model.tree.damping * self.v**2, axis=1))
+
+    @property
+    def energy_balance(self) -> Array:
+        """(T,) energy since the first node that nothing explains: E(t) - E(0) - work + dissipated, J.  What is left is the integrator's."""
+        return self.energy - self.energy[0] - self.work + self.dissipated
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before this run is trusted, one sentence each: what was not simulated, energy that nothing explains."""
+        return (*self.remarks, self.unexplained_in_words) if self.unexplained_in_words else self.remarks
+
+    @cached_property
+    def unexplained_in_words(self) -> str:
+        """A sentence on the first node whose energy nothing explains; empty if there is none."""
+        k = self.first_unexplained
+        if k is None:
+            return ""
+        limit = "" if k == 0 else f" (energy {self.energy[k]:.3g} J after {self.energy[0]:.3g} J)"
+        return (
+            f"from t = {self.t[k]:g} s on the energy cannot be explained: {self.energy_balance[k]:+.3g} J more than work and dampers "
+            f"account for{limit}; the step dt = {self.dt:g} s is probably too long for the fastest oscillation "
+            '(leastaction.solvability.report says how long it may be): give a smaller dt, or quadrature="midpoint"'
+        )
+
+    @property
+    def first_unexplained(self) -> int | None:
+        """The first node whose energy nothing explains; None if there is none, or where the nodes that are recorded do not tell."""
+        try:
+            with np.errstate(all="ignore"):
+                return ledger.first_unexplained(self.energy_balance, self.kinetic, self.potential)
+        except StateError:  # not all nodes, or not all impulses are recorded
+            return None
+
+    def _need_all_nodes(self, what: str, acting: bool) -> None:
+        if acting and len(self) != self.steps + 1:
+            raise StateError(f"{what} is summed over all steps, but only some nodes are recorded; simulate with record_every=1")
+
     @property
     def momentum(self) -> Array:
         """(T, 6) momentum of everything about the world origin: angular (kg m^2/s), linear (kg m/s), world axes."""
@@ -132,7 +188,7 @@ class Trajectory:
             return np.zeros(around)
         if len(self.tau) == 1:
             return np.broadcast_to(self.tau, around)
-        start = self.every * np.arange(len(self))
+        start = np.minimum(self.every * np.arange(len(self)), self.steps)  # the last node is recorded whatever `every` is
         return self.tau[np.clip(np.stack([start - 1, start], axis=1), 0, len(self.tau) - 1)]
 
     @property
@@ -141,6 +197,8 @@ class Trajectory:
 
     def state(self, k: int = -1) -> State:
         """State at recorded node k, the last one by default."""
+        if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not -len(self) <= k < len(self):
+            raise StateError(f"node {shown(k)} does not exist; {len(self)} were recorded, the first is 0, the last {len(self) - 1} or -1")
         return State.with_velocity(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy(), self.v[k].copy())
 
     def to_html(self, path: str | PathLike[str], **options: Any) -> Page:
@@ -151,6 +209,19 @@ class Trajectory:
         from . import page
 
         return page.write(self, path, **options)
+
+    def __eq__(self, other: object) -> bool:
+        """Everything but the wall time."""
+        if not isinstance(other, Trajectory):
+            return NotImplemented
+        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.name != "elapsed")
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.dt, self.steps, len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was recorded; what follows from it is computed again where it is wanted."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __getitem__(self, joint_name: str) -> Array:
         """(T, ...) coordinates of one joint."""
@@ -189,7 +260,13 @@ class Trajectory:
         rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
         if self.errors is not None:
             rows.append(("constraints", f"violated by at most {self.constraint_error.max():.2g}"))
+        rows += [("warning", sentence) for sentence in self.warnings]
         if self.redundant:
             rows.append(("redundant", "; ".join(self.redundant)))
-        rows += [("warning", sentence) for sentence in self.warnings]
         return rows
+
+
+def checked_run(value: Any) -> Trajectory:
+    """The run, or an error for whatever else was given in its place."""
+    run: Trajectory = instance(value, Trajectory, "run", "give what simulate() returned")
+    return run

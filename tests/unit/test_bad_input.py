@@ -187,7 +187,8 @@ def test_mechanism_where_a_model_is_needed():
 
 def test_state_of_another_model():
     with pytest.raises(la.StateError, match="belongs to"):
-        la.simulate(model(), model().state(), dt=1e-3, steps=1)
+        la.simulate(model(), la.examples.chain(2).compile().state(), dt=1e-3, steps=1)
+    la.Simulator(model(), model().state(), dt=1e-3)  # two compilations of the same mechanism are equal
 
 
 def test_bad_integrator():

@@ -62,12 +62,12 @@ def test_unknown_parent_lists_frames_too():
 @pytest.mark.parametrize("force, words", [
     (lambda: la.Spring("rod", "stiff"), "Spring on joint 'rod': stiffness = 'stiff'"),
     (lambda: la.Spring("rod", 1.0, rest="x"), "Spring on joint 'rod': rest = 'x'"),
-    (lambda: la.Spring(["rod"], 1.0), "joints are 'rod'"),
+    (lambda: la.Spring(["rod"], 1.0), r"Spring: joint = \['rod'\] is not a non-empty string"),
     (lambda: la.Damper("rod", "x"), "Damper on joint 'rod': damping = 'x'"),
     (lambda: la.Damper("rod", (1.0, 2.0)), "it needs one number$"),
-    (lambda: la.Wrench("rod", force="up"), "Wrench on 'rod': force = 'up'; it needs three numbers"),
+    (lambda: la.Wrench("rod", force="up"), "Wrench on 'rod': force = 'up' is made of text; it needs three numbers"),
     (lambda: la.Wrench("rod", force=[1, [2], 3]), "Wrench on 'rod': force"),
-    (lambda: la.Wrench(["rod"]), "give one of 'rod'"),
+    (lambda: la.Wrench(["rod"]), r"Wrench: body = \['rod'\] is not a non-empty string"),
     (lambda: la.Wrench("rodd"), "'rodd'.*give one of 'rod'"),
     (lambda: la.Wrench("world"), "cannot move; give a body"),
 ])  # fmt: skip

@@ -137,7 +137,7 @@ def test_generated_code_is_kept_on_disk_and_shared():
     assert again.kind == joint.kind == joint.with_parameters(lift=0.1).kind
     source = joint.source()
     assert "def displacement(" in source and "sincos(" in source
-    assert Path(joint._description.module.__file__).read_text() == source
+    assert Path(joint._description.module.__file__).read_text().rpartition("# checksum")[0] == source
 
 
 @pytest.mark.parametrize("joint", symbolic_samples(), ids=lambda joint: joint.name)

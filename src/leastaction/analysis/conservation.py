@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..trajectory import Trajectory
+from ..trajectory import Trajectory, checked_run
 
 Array = NDArray[np.float64]
 
 
 def energy_error(run: Trajectory) -> Array:
     """(T,) E(t) - E(0), J.  It is an error only where nothing does work: no dampers, wrenches or inputs."""
+    run = checked_run(run)
     return run.energy - run.energy[0]
 
 
@@ -20,7 +21,7 @@ def drift(run: Trajectory) -> float:
 
     Oscillation averages out, so what is left is the one-sided gain or loss.
     """
-    return one_sided_change(run.energy)
+    return one_sided_change(checked_run(run).energy)
 
 
 def one_sided_change(energy: Array) -> float:
@@ -34,5 +35,6 @@ def momentum_error(run: Trajectory) -> Array:
 
     It is an error only where no force acts from outside: a floating mechanism without gravity.
     """
+    run = checked_run(run)
     change = run.momentum - run.momentum[0]
     return np.stack([np.linalg.norm(change[:, :3], axis=1), np.linalg.norm(change[:, 3:], axis=1)], axis=1)

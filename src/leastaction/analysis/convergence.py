@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import numbers
 from ..errors import StateError
 
 
@@ -16,7 +17,7 @@ def convergence_order(errors: ArrayLike, steps: ArrayLike) -> float:
     >>> round(convergence_order([4e-4, 1e-4, 2.5e-5], [0.02, 0.01, 0.005]), 6)
     2.0
     """
-    e, h = np.asarray(errors, dtype=float), np.asarray(steps, dtype=float)
+    e, h = (numbers(values, name, StateError, finite=False) for name, values in (("errors", errors), ("steps", steps)))
     if e.ndim != 1 or e.shape != h.shape:
         raise StateError(f"errors has shape {e.shape} and steps {h.shape}; give one error for every step size")
     for name, values in (("errors", e), ("steps", h)):

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import instance, number, shown, time_step
 from ..dynamics.charts import in_charts_of
+from ..errors import StateError
 from ..integrators import Integrator, Maximal, Variational
 from ..mechanism import Mechanism
-from ..model import Coordinates, Model
+from ..model import Coordinates, Model, checked_model
 from ..simulate import simulate
 from ..trajectory import Trajectory
 
@@ -59,7 +61,14 @@ def crosscheck(
     True
     """
     model = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
+    model = checked_model(model)
+    dt, duration = time_step(dt), number(duration, "duration", StateError)
+    if not 0.0 < duration / dt < 1e9:
+        raise StateError(f"duration = {shown(duration)} s is {duration / dt:.3g} steps of dt = {dt:g} s; give one of 1 to 1e9 steps")
     steps = round(duration / dt)
+    for name, given, kind in (("minimal", minimal, Variational), ("maximal", maximal, Maximal)):
+        if given is not None:
+            instance(given, kind, name, f"give {kind.__name__}(...)")
 
     def run(integrator: Integrator, halved: bool) -> Trajectory:
         factor = 2 if halved else 1

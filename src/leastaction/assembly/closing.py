@@ -38,12 +38,12 @@ class TreeClosing:
     def errors(self, q: Array) -> Array:
         """(m,) values of the rows."""
         self.place(q)
-        return self.ties.value.copy()
+        return _defined(self.ties.value.copy(), self)
 
     def jacobian(self, q: Array) -> Array:
         """(m, nv) how the rows change with joint increments."""
         self.place(q)
-        return self.ties.J0.copy()
+        return _defined(self.ties.J0.copy(), self)
 
     def rates(self, q: Array, v: Array) -> Array:
         """(m,) how fast the rows change when the joints move with v."""
@@ -75,7 +75,7 @@ class Closing:
     def errors(self, q: Array) -> Array:
         """(m,) values of the rows; zero for rows on velocities."""
         self.place(q)
-        return self._values[self.first :].copy()
+        return _defined(self._values[self.first :].copy(), self)
 
     def jacobian(self, q: Array) -> Array:
         """(m, nv) how the rows change with joint increments: joint velocities v are allowed if jacobian @ v = 0."""
@@ -90,7 +90,7 @@ class Closing:
             if i > 0 and c >= n:
                 row, rows = net.con[c, M.FIRST_ROW] - self.first, net.con[c, M.ROWS]
                 out[row : row + rows] += self.flow.G0[e, :rows] @ moves[:, i].T
-        return out
+        return _defined(out, self)
 
     def rates(self, q: Array, v: Array) -> Array:
         """(m,) how fast the rows change when the joints move with v."""
@@ -105,6 +105,18 @@ class Closing:
 
     def row_names(self) -> list[str]:
         return tree.row_names(self.network.closures)
+
+
+def _defined(rows: Array, closing: TreeClosing | Closing) -> Array:
+    """The rows, unless one of them is not a number here."""
+    bad = ~np.all(np.isfinite(rows.reshape(len(rows), -1)), axis=1)
+    if bad.any():
+        names = [name for name, wrong in zip(closing.row_names(), bad.tolist(), strict=True) if wrong]
+        raise StateError(
+            f"{listed(names)} of the constraints of {closing.model.name!r} cannot be computed in this configuration (a rolling disc that "
+            "lies flat, points that meet, a function outside of where it is defined); start from another one"
+        )
+    return rows
 
 
 def closing_of(model: Model, t: float = 0.0) -> TreeClosing | Closing:

@@ -39,19 +39,43 @@ class Plain:
         return cls.functions[address - cls.first]
 
 
+TRACE = 4096  # numbers that are kept of a call that failed
+
+
+def compile_users(function):
+    """A function of the user for compiled code to call: it checks indices; division by zero gives infinity, which the solver reports."""
+    return njit(function, error_model="numpy", boundscheck=True)
+
+
 def compile_force(function):
     """f(t, q, v, tau) -> object whose `.address` the kernels can call; keep it alive with the model.
 
-    Division by zero gives infinity, which the solver reports; an exception could not leave the compiled time loop.
+    An exception cannot leave the compiled time loop: tau becomes NaN, which ends the run, and `.trace` keeps what the function was called
+    with, so that the exception can be shown: 1, t, number of coordinates, number of freedoms, q, v.
     """
     if config.DISABLE_JIT:
         return Plain(function)
-    inner = njit(function, error_model="numpy")
+    inner = compile_users(function)
+    trace = np.zeros(TRACE)
+    place = trace.ctypes.data
 
     def call(t, q, nq, v, tau, nv):
-        inner(t, carray(q, (nq,)), carray(v, (nv,)), carray(tau, (nv,)))
+        try:
+            inner(t, read_only(carray(q, (nq,))), read_only(carray(v, (nv,))), carray(tau, (nv,)))
+        except Exception:
+            failed = carray(pointer_at(place), (TRACE,))
+            failed[0], failed[1], failed[2], failed[3] = 1.0, t, nq, nv
+            if 4 + nq + nv <= TRACE:
+                for k in range(nq):
+                    failed[4 + k] = q[k]
+                for k in range(nv):
+                    failed[4 + nq + k] = v[k]
+            for k in range(nv):
+                tau[k] = np.nan
 
-    return cfunc(_FORCE)(call)
+    code = cfunc(_FORCE)(call)
+    code.trace = trace
+    return code
 
 
 def compile_answer(function, on_disk: bool = True):
@@ -61,7 +85,28 @@ def compile_answer(function, on_disk: bool = True):
     if not on_disk:
         return cfunc(_ANSWER)(function)
     with cache.storing("generated") as stored:
-        return cfunc(_ANSWER, cache=stored, **PUBLIC_OPTIONS)(function)
+        try:
+            return cfunc(_ANSWER, cache=stored, **PUBLIC_OPTIONS)(function)
+        except RuntimeError:  # Numba keeps no code of functions without a file
+            if not stored:
+                raise
+    return cfunc(_ANSWER, **PUBLIC_OPTIONS)(function)
+
+
+@intrinsic
+def read_only(typing, array):
+    """The same array, which code compiled for it cannot write to."""
+    return array.copy(readonly=True)(array), lambda context, builder, signature, arguments: arguments[0]
+
+
+@intrinsic
+def pointer_at(typing, address):
+    """The numbers at an address."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], _DOUBLE.as_pointer())
+
+    return _POINTER(types.int64), codegen
 
 
 # -------------------------------------------------------------------------------------------------- from kernels

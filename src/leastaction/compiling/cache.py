@@ -4,7 +4,8 @@
     folder/standard-3f2a.../generated    modules generated for joints, constraints, potentials and mechanisms, and their machine code
 
 The folder is the first of these that can be written to: LEASTACTION_CACHE_DIR, NUMBA_CACHE_DIR/leastaction, the package's __pycache__, the
-user's cache, a temporary one.  LEASTACTION_CACHE=0 switches the cache off.  The name below it contains the way of compiling and the hash of
+user's cache, a temporary one.  LEASTACTION_CACHE=0 switches the cache off; LEASTACTION_CACHE_SIZE says how many megabytes are kept, those
+used last.  The name below it contains the way of compiling and the hash of
 all sources that compiled code is made of: an edit in any of them, or another Numba, leads to another place, so stale code is never found.
 Numba itself would look only at the file of an entry point, but kernels are inlined from many files.
 
@@ -20,6 +21,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
@@ -29,12 +31,14 @@ from typing import Any
 import numba
 from numba import config
 
-from .numba_private import AVAILABLE
+from . import files
+from .numba_private import AVAILABLE, checked_cache
 
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOMS = ("compiling", "lie", "symbolic", "joints", "forces", "constraints", "kernels", "yardsticks")
 KINDS = ("entries", "generated")
 
+_MEGABYTES = 2000  # most that is kept, unless LEASTACTION_CACHE_SIZE says otherwise
 _KEPT = 4  # versions of the sources whose machine code is kept, those used last
 _lock = threading.RLock()
 
@@ -120,6 +124,7 @@ def _directory(root: Path, name: str, kind: str) -> Path:
     with suppress(OSError):
         os.utime(root / name)
         forget_old(root, name.rsplit("-", 1)[0])
+        evict(root, most_bytes())
     return place
 
 
@@ -130,14 +135,53 @@ def forget_old(root: Path, way: str) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def most_bytes() -> float:
+    """How large the cache may become."""
+    try:
+        return 1e6 * float(os.environ.get("LEASTACTION_CACHE_SIZE", _MEGABYTES))
+    except ValueError:
+        return 1e6 * _MEGABYTES
+
+
+def evict(root: Path, most: float) -> None:
+    """Remove what was not used for longest until three quarters of `most` bytes are left, if there are more.
+
+    A generated module and its machine code go together; parts of files that a process left when it was killed go after a day.
+    """
+    groups: dict[str, list[tuple[Path, os.stat_result]]] = {}
+    for path in root.rglob("*"):
+        with suppress(OSError):
+            if path.is_file():
+                groups.setdefault(str(path.parent / path.name.split(".")[0]), []).append((path, path.stat()))
+    now = time.time()
+    for path, about in [entry for entries in groups.values() for entry in entries]:
+        if path.suffix == ".part" and now - about.st_mtime > 86400.0:
+            path.unlink(missing_ok=True)
+    total = sum(about.st_size for entries in groups.values() for _, about in entries)
+    if total <= most:
+        return
+    for entries in sorted(groups.values(), key=lambda entries: max(about.st_mtime for _, about in entries)):
+        for path, about in entries:
+            path.unlink(missing_ok=True)
+            total -= about.st_size
+        if total <= 0.75 * most:
+            return
+
+
 @contextmanager
 def storing(kind: str) -> Iterator[bool]:
     """What Numba decorates with cache=True inside is kept in our folder; gives False if the cache is switched off."""
     if not enabled() or config.DISABLE_JIT:
         yield False
         return
-    with _lock:
-        settings = {"CACHE_DIR": str(directory(kind)), "CACHE_LOCATOR_CLASSES": ""}
+    try:
+        place = directory(kind)
+    except OSError as error:
+        files.say_once("write", f"no folder can be made ({error.strerror}); machine code is not kept")
+        yield False
+        return
+    with _lock, checked_cache():
+        settings = {"CACHE_DIR": str(place), "CACHE_LOCATOR_CLASSES": ""}
         before = {name: getattr(config, name) for name in settings if hasattr(config, name)}
         try:
             for name in before:

@@ -38,7 +38,7 @@ def entry(function):
 def _dispatcher(function):
     if config.DISABLE_JIT:
         return function
-    kind = "generated" if Path(function.__code__.co_filename).parent == cache.directory("generated") else "entries"
+    kind = "generated" if Path(function.__code__.co_filename).parent.name == "generated" else "entries"
     with cache.storing(kind) as stored:
         try:
             dispatcher = njit(function, nogil=True, cache=stored, **ENTRY)

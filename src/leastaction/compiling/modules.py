@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import os
+import linecache
 import sys
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 
-from . import cache
+from . import cache, files
+
+_CHECKSUM = "# checksum "  # of all lines above, the last line of a file
 
 
 def generated_module(title: str, made_from: str, make: Callable[[], str]) -> ModuleType:
@@ -22,15 +24,45 @@ def generated_module(title: str, made_from: str, make: Callable[[], str]) -> Mod
     name = f"leastaction_{title}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
-    path = cache.directory("generated") / f"{name}.py"
-    if not path.exists():
-        handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(handle, "w") as file:
-            file.write(make())
-        os.replace(part, path)  # in one go: other processes see all of it or nothing
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # it is a .py file
-    module = importlib.util.module_from_spec(spec)
+    text, file = _stored(name, make)
+    module = ModuleType(name)
+    module.__file__ = file
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for tracebacks, and to read the source again
     sys.modules[name] = module  # before it runs: Numba looks up the module of what it caches
-    spec.loader.exec_module(module)
+    try:
+        exec(compile(text, file, "exec"), module.__dict__)  # not from bytecode on disk, which nothing protects from damage
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
+
+
+def _stored(name: str, make: Callable[[], str]) -> tuple[str, str]:
+    """Source of the module and its file; if it cannot be kept on disk, a name in place of the file."""
+    try:
+        path = cache.directory("generated") / f"{name}.py"
+    except OSError as error:
+        files.say_once("write", f"no folder can be made ({error.strerror}); machine code is not kept")
+        return make(), f"<{name}>"
+    text = _read(path)
+    if text is None:
+        text = make()
+        text += _CHECKSUM + hashlib.sha256(text.encode()).hexdigest() + "\n"
+        if not files.write_plainly(path, text.encode()):
+            return text, f"<{name}>"
+    return text, str(path)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    body, found, checksum = text.rpartition(_CHECKSUM)
+    if found and checksum == hashlib.sha256(body.encode()).hexdigest() + "\n":
+        return text
+    with suppress(OSError):
+        files.discard(path)
+    return None

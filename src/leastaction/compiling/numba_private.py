@@ -8,17 +8,20 @@ What the private parts give:
                                       function that calls it; leaving that out halves the time of the first simulation on a new machine
   kernels without a memory manager    one that tries to allocate does not compile
   memory.py, straight.py              vector instructions by name, and generated code without type inference
+  files with checksums                damaged files of the cache are found before they are used; writing never fails a run
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from ..progress import announce_compilation
+from . import files
 
 # contract: fused multiply-add; nsz: -0.0 may become 0.0.  Neither removes a check for NaN or infinity.
 PUBLIC_OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nsz"}, "error_model": "numpy"}
@@ -29,10 +32,12 @@ AVAILABLE = os.environ.get("LEASTACTION_PUBLIC_NUMBA", "0") in ("", "0")
 if AVAILABLE:
     try:
         from llvmlite.binding import Linkage
-        from numba.core import cgutils
+        from numba.core import ccallback, cgutils, dispatcher
+        from numba.core.caching import FunctionCache, IndexDataCacheFile
         from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import Compiler
         from numba.core.event import Listener, register
+        from numba.core.serialize import dumps
         from numba.core.targetconfig import TargetConfig
     except ImportError as error:
         AVAILABLE = False
@@ -151,6 +156,64 @@ if AVAILABLE:
         finally:
             TargetConfig.__hash__, TargetConfig.__eq__ = hash_before, equality_before
 
+
+    class _CheckedFile(IndexDataCacheFile):
+        """Index and data with checksums.  Data have names of their own: two processes that save at once do not mix theirs up."""
+
+        def load(self, key):
+            name = self._load_index().get(key)
+            return None if name is None else self._unpickled(self._data_path(name))
+
+        def save(self, key, data):
+            name = self._data_name(int.from_bytes(os.urandom(7)))
+            if files.write(self._data_path(name), self._dump(data)):
+                self._save_index({**self._load_index(), key: name})
+
+        def _load_index(self):
+            found = self._unpickled(self._index_path)
+            if found is None or found[:2] != (self._version, self._source_stamp):
+                return {}
+            with suppress(OSError):
+                os.utime(self._index_path)  # what is used is not evicted
+            return found[2]
+
+        def _save_index(self, overloads):
+            files.write(self._index_path, dumps((self._version, self._source_stamp, overloads)))
+
+        @staticmethod
+        def _unpickled(path):
+            content = files.read(path)
+            try:
+                return None if content is None else pickle.loads(content)
+            except Exception:  # written by something else
+                files.discard(path)
+                return None
+
+    class _CheckedCache(FunctionCache):
+        """A cache that never fails a compilation."""
+
+        def __init__(self, py_func):
+            super().__init__(py_func)
+            self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+        def save_overload(self, sig, data):
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                files.say_once("write", f"{self._cache_path} cannot be written to ({error.strerror}); machine code is not kept")
+
+    @contextmanager
+    def checked_cache() -> Iterator[None]:
+        """What Numba decorates with cache=True inside has a cache with checksums."""
+        before = [(module, module.FunctionCache) for module in (dispatcher, ccallback)]
+        for module, _ in before:
+            module.FunctionCache = _CheckedCache
+        try:
+            yield
+        finally:
+            for module, original in before:
+                module.FunctionCache = original
+
     class _Announcer(Listener):
         """Says once per process that an entry point is being compiled from source; a load from the cache says nothing."""
 
@@ -172,5 +235,5 @@ if AVAILABLE:
     APART = {**KERNEL, "pipeline_class": _ApartCompiler}
 else:
     cgutils = None
-    quick_comparison_of_flags = nullcontext
+    checked_cache = quick_comparison_of_flags = nullcontext
     ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..compiling.portable import Carrier
 from ..pose import Pose
 from .rows import Row
 
@@ -16,7 +17,7 @@ from .rows import Row
 ROWS, GEAR, SKATE, ROLLING, COORDINATES = range(5)
 
 
-class Constraint:
+class Constraint(Carrier):
     """Base class of everything `Mechanism.add_constraint` takes."""
 
     name: str | None = None  #: what `add_constraint(..., name=...)` called it; otherwise it is called by its kind and what it connects

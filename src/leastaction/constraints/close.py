@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..checks import names, shown
 from ..errors import MechanismError
 from ..joints import Joint
 from .base import Constraint
@@ -18,8 +19,9 @@ class Close(Constraint):
     """
 
     def __init__(self, joint: Joint, a: str, b: str):
+        names(type(self).__name__, a, b)
         if isinstance(joint, type) or not isinstance(joint, Joint) or joint.nv == 6:
-            raise MechanismError(f"Close({a!r}, {b!r}): joint = {joint!r}; give a joint that holds something, for example Revolute()")
+            raise MechanismError(f"Close({a!r}, {b!r}): joint = {shown(joint)}; give a joint that holds something, for example Revolute()")
         self.joint, self.a, self.b = joint, a, b
 
     def apply(self, builder) -> None:

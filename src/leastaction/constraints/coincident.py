@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import numbers
+from ..checks import names, numbers, shown
 from ..errors import MechanismError
 from ..joints.base import unit_vector
 from .base import Constraint
@@ -19,14 +19,15 @@ class Coincident(Constraint):
     """
 
     def __init__(self, a: str, b: str, directions: ArrayLike | None = None):
+        names(type(self).__name__, a, b)
         self.a, self.b = a, b
         what = f"Coincident({a!r}, {b!r}): directions"
         given = np.eye(3) if directions is None else np.atleast_2d(numbers(directions, what, MechanismError))
         if given.ndim != 2 or given.shape[1] != 3 or not 1 <= len(given) <= 3:
-            raise MechanismError(f"{what} = {directions!r} has shape {given.shape}; give one to three vectors of three numbers")
+            raise MechanismError(f"{what} = {shown(directions)} has shape {given.shape}; give one to three vectors of three numbers")
         self.directions = np.array([unit_vector(d, what) for d in given])
         if np.linalg.svd(self.directions, compute_uv=False)[-1] < 1e-6:
-            raise MechanismError(f"{what} = {directions!r} do not span {len(given)} dimensions; leave one out")
+            raise MechanismError(f"{what} = {shown(directions)} do not span {len(given)} dimensions; leave one out")
 
     def apply(self, builder) -> None:
         rows = tuple(Row(POINT, f"position along {tuple(np.round(d, 3).tolist())}", tuple(d.tolist())) for d in self.directions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..checks import number
+from ..checks import names, number
 from ..errors import MechanismError
 from .base import Constraint
 
@@ -14,6 +14,7 @@ class Gear(Constraint):
     """
 
     def __init__(self, joint1: str, joint2: str, ratio: float, offset: float = 0.0):
+        names(type(self).__name__, joint1, joint2)
         where = f"Gear({joint1!r}, {joint2!r})"
         self.joint1, self.joint2 = joint1, joint2
         self.ratio = number(ratio, f"{where}: ratio", MechanismError)

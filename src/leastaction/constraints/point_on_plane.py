@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..checks import number
+from ..checks import names, number
 from ..errors import MechanismError
 from ..joints.base import unit_vector
 from .base import Constraint
@@ -15,6 +15,7 @@ class PointOnPlane(Constraint):
     """The origin of frame `point` stays at `height` metres along `normal` from the origin of frame `plane` (whose axes `normal` is in)."""
 
     def __init__(self, point: str, plane: str = "world", normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0):
+        names(type(self).__name__, point, plane)
         self.point, self.plane = point, plane
         where = f"PointOnPlane({point!r}, {plane!r})"
         self.normal = unit_vector(normal, f"{where}: normal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..checks import number
+from ..checks import names, number, shown
 from ..errors import MechanismError
 from ..joints.base import unit_vector
 from .base import Constraint
@@ -29,11 +29,12 @@ class Rolling(Constraint):
         normal: ArrayLike = (0.0, 0.0, 1.0),
         height: float = 0.0,
     ):
+        names(type(self).__name__, frame)
         where = f"Rolling on {frame!r}"
         self.frame = frame
         self.radius = number(radius, f"{where}: radius", MechanismError)
         if self.radius <= 0.0:
-            raise MechanismError(f"{where}: radius = {radius!r} m; it needs a number > 0")
+            raise MechanismError(f"{where}: radius = {shown(radius)} m; it needs a number > 0")
         self.axis = unit_vector(axis, f"{where}: axis")
         self.normal = unit_vector(normal, f"{where}: normal")
         self.height = number(height, f"{where}: height", MechanismError)

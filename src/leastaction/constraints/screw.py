@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import number
+from ..checks import names, number
 from ..errors import MechanismError
 from ..joints.base import frame_with_z, unit_vector
 from .base import Constraint
@@ -20,6 +20,7 @@ class Screw(Constraint):
     """
 
     def __init__(self, a: str, b: str, pitch: float, axis: ArrayLike = (0.0, 0.0, 1.0)):
+        names(type(self).__name__, a, b)
         where = f"Screw({a!r}, {b!r})"
         self.a, self.b = a, b
         self.pitch = number(pitch, f"{where}: pitch", MechanismError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from ..checks import names
 from ..joints.base import unit_vector
 from .base import Constraint
 
@@ -15,6 +16,7 @@ class Skate(Constraint):
     """
 
     def __init__(self, frame: str, direction: ArrayLike = (0.0, 1.0, 0.0)):
+        names(type(self).__name__, frame)
         self.frame = frame
         self.direction = unit_vector(direction, f"Skate on {frame!r}: direction")
 

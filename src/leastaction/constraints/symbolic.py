@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..checks import name as checked_name
+from ..checks import names, shown
 from ..errors import MechanismError
 from .base import Constraint
 
@@ -15,7 +17,7 @@ class SymbolicConstraint(Constraint):
 
     name         what it is called in messages
     joints       names of the joints it depends on; each gives its coordinates in turn (joints without quaternions)
-    expression   function (q, sp) or (q, t, sp) -> h: `q` are the coordinates of those joints, `sp` is SymPy
+    expression   function (q, sp) or (q, t, sp) -> h: `q` are the coordinates of those joints, `sp` is SymPy; or text, "sin(q0) + q1 / 2"
 
     >>> import leastaction as la
     >>> mech = la.examples.double_pendulum()
@@ -26,16 +28,30 @@ class SymbolicConstraint(Constraint):
 
     name: str
 
-    def __init__(self, name: str, joints: Sequence[str], expression: Callable[..., Any]):
-        self.name = name
-        self.joints = (joints,) if isinstance(joints, str) else tuple(joints)
-        if not self.joints or len(set(self.joints)) != len(self.joints):
-            raise MechanismError(f"constraint {name!r}: joints = {joints!r}; give the names of one or more joints, each once")
-        if not callable(expression):
+    def __init__(self, name: str, joints: Sequence[str], expression: Callable[..., Any] | str):
+        self._concern(name, joints)
+        if not isinstance(expression, str) and not callable(expression):
             raise MechanismError(
-                f"constraint {name!r}: expression = {expression!r} is not a function; give for example lambda q, sp: sp.sin(q[0]) - q[1]"
+                f"constraint {name!r}: expression = {shown(expression)} is not a function; give for example "
+                "lambda q, sp: sp.sin(q[0]) - q[1]"
             )
         self.expression = expression
+
+    def _concern(self, name: str, joints: Sequence[str]) -> None:
+        self.name = checked_name(name, "name of the constraint")
+        self.joints = (joints,) if isinstance(joints, str) else tuple(joints) if isinstance(joints, (tuple, list)) else ()
+        names(f"constraint {name!r}", *self.joints)
+        if not self.joints or len(set(self.joints)) != len(self.joints):
+            raise MechanismError(f"constraint {name!r}: joints = {shown(joints)}; give the names of one or more joints, each once")
+
+    def _written(self, q: tuple[Any, ...], t: Any) -> Any:
+        """h of these coordinates and the time: an expression, or text that spells one."""
+        import sympy
+
+        if isinstance(self.expression, str):
+            return self.expression
+        arguments = (q, t, sympy) if len(inspect.signature(self.expression).parameters) > 2 else (q, sympy)
+        return self.expression(*arguments)
 
     def apply(self, builder) -> None:
         builder.add_function(self.name, self.joints, self._compile)
@@ -46,12 +62,13 @@ class SymbolicConstraint(Constraint):
 
         from ..symbolic.constraint_module import constraint_module
         from ..symbolic.graph import Graph
+        from ..symbolic.reading import expression as read
+        from ..symbolic.reading import shown
 
         where = f"constraint {self.name!r}"
         q, t = tuple(sympy.Symbol(f"q{j}", real=True) for j in range(count)), sympy.Symbol("t", real=True)
-        arguments = (q, t, sympy) if len(inspect.signature(self.expression).parameters) > 2 else (q, sympy)
         try:
-            h = sympy.sympify(self.expression(*arguments))
+            h = read(self._written(q, t), f"{where}: its expression", {s.name: s for s in (*q, t)})
             Graph().of(h)
         except MechanismError as error:
             raise MechanismError(f"{where}: {str(error).replace('the pose contains', 'its expression contains')}") from None
@@ -61,35 +78,53 @@ class SymbolicConstraint(Constraint):
         if unknown:
             raise MechanismError(f"{where} depends on {', '.join(unknown)}; it knows only the coordinates q and the time t")
         if not h.free_symbols & set(q):
-            raise MechanismError(f"{where}: h = {h} depends on no coordinate, so no motion can satisfy it")
-        return constraint_module(self.name, h, q, t).compiled
+            raise MechanismError(f"{where}: h = {shown(h)} depends on no coordinate, so no motion can satisfy it")
+        return constraint_module(h, q, t).compiled
 
 
 class Prescribed(SymbolicConstraint):
     """A joint coordinate that follows a function of time: q = motion(t).
 
     joint    name of a joint with one degree of freedom
-    motion   function (t, sp) -> coordinate, a SymPy expression: lambda t, sp: 0.3 * sp.sin(2 * t); or a number, which locks the joint
+    motion   function (t, sp) -> coordinate, a SymPy expression: lambda t, sp: 0.3 * sp.sin(2 * t); or text, "0.3 * sin(2 * t)"; or a
+             number, which locks the joint
 
     The force that drives it does work, so the energy is not kept.
     """
 
-    def __init__(self, joint: str, motion: Callable[..., Any] | float):
-        value = motion
-        if not callable(motion):
-            motion = lambda t, sp: value
-        super().__init__(f"Prescribed({joint!r})", (joint,), lambda q, t, sp: q[0] - motion(t, sp))
+    def __init__(self, joint: str, motion: Callable[..., Any] | str | float):
+        self._concern(f"Prescribed({joint!r})", (joint,))
+        self.motion = motion
+
+    def _written(self, q: tuple[Any, ...], t: Any) -> Any:
+        import sympy
+
+        from ..symbolic.reading import expression
+
+        place = self.motion(t, sympy) if callable(self.motion) else self.motion
+        return q[0] - expression(place, "its motion", {"t": t})
 
 
 class Cam(SymbolicConstraint):
     """A joint that follows another one: q1 = profile(q2), for joints with one degree of freedom each.
 
     follower, driver   names of the joints
-    profile            function (x, sp) -> coordinate of the follower, a SymPy expression of the driver's coordinate x
+    profile            function (x, sp) -> coordinate of the follower, a SymPy expression of the driver's coordinate x; or text in x
     """
 
-    def __init__(self, follower: str, driver: str, profile: Callable[..., Any]):
+    def __init__(self, follower: str, driver: str, profile: Callable[..., Any] | str):
         name = f"Cam({follower!r}, {driver!r})"
-        if not callable(profile):
-            raise MechanismError(f"{name}: profile = {profile!r} is not a function; give for example lambda x, sp: 0.1 * sp.cos(x)")
-        super().__init__(name, (follower, driver), lambda q, sp: q[0] - profile(q[1], sp))
+        if not isinstance(profile, str) and not callable(profile):
+            raise MechanismError(f"{name}: profile = {shown(profile)} is not a function; give for example lambda x, sp: 0.1 * sp.cos(x)")
+        self._concern(name, (follower, driver))
+        self.profile = profile
+
+    def _written(self, q: tuple[Any, ...], t: Any) -> Any:
+        import sympy
+
+        from ..symbolic.reading import expression
+
+        if len(q) != 2:
+            raise MechanismError(f"its joints have {len(q)} coordinates together; a cam couples two joints with one each")
+        place = self.profile if isinstance(self.profile, str) else self.profile(q[1], sympy)
+        return q[0] - expression(place, "its profile", {"x": q[1]})

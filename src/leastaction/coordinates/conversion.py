@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import numbers
+from ..checks import instance, numbers
 from ..errors import StateError
 from ..kernels.maximal import evaluate as kernels
 from ..kernels.maximal import layout as M
-from ..model import Coordinates, Model
+from ..model import Coordinates, Model, takes_model
 from ..pose import quaternion_of_rotation, rotation_of_quaternion
 from ..state import State
 from .network import build
@@ -32,7 +32,7 @@ class MaximalState:
 
 def to_maximal(state: State) -> MaximalState:
     """Poses and velocities of all bodies of a state."""
-    model = state.model
+    model = instance(state, State, "state", "give a State, as model.state(...) and run.state() make them").model
     network = build(model, ())
     net, flow, n = network.net, network.make_flow(), len(model.bodies)
     moving = np.zeros((n + 1, 6))
@@ -49,11 +49,13 @@ def to_maximal(state: State) -> MaximalState:
     return MaximalState(state.t, poses, twists)
 
 
+@takes_model
 def to_minimal(model: Model, bodies: MaximalState, near: Coordinates = None) -> State:
     """Joint coordinates and velocities of poses and velocities; angles are those closest to `near` (zero if left out).
 
     Poses that violate a joint by more than 1e-6 m or rad are an error.
     """
+    bodies = instance(bodies, MaximalState, "bodies", "give what to_maximal(state) returned")
     n = len(model.bodies)
     poses, twists = numbers(bodies.poses, "poses", StateError, (n, 7)), numbers(bodies.twists, "twists", StateError, (n, 6))
     network = build(model, ())

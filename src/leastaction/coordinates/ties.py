@@ -17,9 +17,10 @@ from ..kernels.constraints import velocities as constrained
 from ..kernels.constraints.ties import Ties
 from ..kernels.maximal import layout as M
 from ..kernels.tree import layout as L
+from ..model import Model, takes_model
 
 if TYPE_CHECKING:
-    from ..model import Coordinates, Model
+    from ..model import Coordinates
 
 Array = NDArray[np.float64]
 
@@ -101,11 +102,13 @@ def rounding(tol: float) -> float:
     return max(1.0, _ROUNDING / (_LEAST * tol))
 
 
+@takes_model
 def values(model: Model, q: Coordinates, t: float = 0.0) -> Array:
     """(m,) h(q) of all constraints of a model, m or rad."""
     return evaluate(model, make_ties(model), model.coordinates(q), t).value.copy()
 
 
+@takes_model
 def jacobian(model: Model, q: Coordinates, t: float = 0.0) -> Array:
     """(m, nv) Dh(q): the constraints allow the joint velocities v with jacobian @ v = 0 (if they do not depend on time)."""
     return evaluate(model, make_ties(model), model.coordinates(q), t).J0.copy()

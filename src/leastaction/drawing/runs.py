@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import shown
 from ..errors import StateError
 from ..trajectory import Trajectory
 
@@ -35,7 +36,7 @@ def named_runs(runs: Runs, labels: Sequence[str] | None = None) -> dict[str, Tra
             raise StateError(f"cannot plot a {type(runs).__name__}; give a Trajectory, a list of them, or {{label: trajectory}}") from None
         names = _default_labels(listed) if labels is None else list(labels)
         if len(names) != len(listed) or len(set(names)) != len(names):
-            raise StateError(f"labels = {names!r}; {len(listed)} run(s) need as many different labels")
+            raise StateError(f"labels = {shown(names)}; {len(listed)} run(s) need as many different labels")
         named = dict(zip(names, listed, strict=True))
     if not named:
         raise StateError("there is nothing to plot; give a Trajectory, several, or {label: trajectory}")

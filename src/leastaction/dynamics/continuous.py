@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed
+from ..checks import listed, shown
 from ..compiling.decorators import Direct
 from ..coordinates import ties as tree
 from ..errors import LeastActionError, SingularMassError, StateError
@@ -20,7 +20,7 @@ from ..kernels.stepping import evaluation
 from ..kernels.tree import evaluate
 from ..kernels.tree.articulated import S_AA, S_AL, S_LL
 from ..kernels.tree.layout import BODY_COLUMNS
-from ..model import Coordinates, Model
+from ..model import Coordinates, Model, takes_model
 from ..pose import Pose
 
 Array = NDArray[np.float64]
@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 _SUSPICIOUS = 1e9  # rad/s^2 or m/s^2
 
 
+@takes_model
 def mass_matrix(model: Model, q: Coordinates = None) -> Array:
     """M(q), (nv, nv), by the composite-rigid-body algorithm."""
     out = np.zeros((model.nv, model.nv))
@@ -36,6 +37,7 @@ def mass_matrix(model: Model, q: Coordinates = None) -> Array:
     return out
 
 
+@takes_model
 def inverse(model: Model, q: Coordinates, v: Coordinates, a: Coordinates) -> Array:
     """Joint forces that give the acceleration a against gravity (recursive Newton-Euler).
 
@@ -56,6 +58,7 @@ def forward(
 def forward(
     model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0, *, multipliers: Literal[True]
 ) -> tuple[Array, Array]: ...
+@takes_model
 def forward(
     model: Model, q: Coordinates, v: Coordinates = None, tau: Coordinates = None, t: float = 0.0, *, multipliers: bool = False
 ) -> Array | tuple[Array, Array]:
@@ -91,27 +94,32 @@ def forward(
     return (out, lam) if multipliers else out
 
 
+@takes_model
 def energy(model: Model, q: Coordinates, v: Coordinates = None) -> float:
     """Kinetic, gravitational and spring energy together, J."""
     return float(_at(model, q, v).energy.sum() + model.fixed_potential)
 
 
+@takes_model
 def momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
     """Joint momenta p = M(q) v."""
     return _at(model, q, v).p[0]
 
 
+@takes_model
 def spatial_momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
     """Momentum of the whole mechanism about the world origin: (angular, linear), world axes."""
     return _at(model, q, v).momentum[0]
 
 
+@takes_model
 def velocity(model: Model, q: Coordinates, p: Coordinates) -> Array:
     """Velocities v = M(q)^-1 p."""
     momenta = model.velocities(p, "p")[None]
     return Evaluator(model)(evaluation.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], momenta).v[0]
 
 
+@takes_model
 def pose(model: Model, q: Coordinates, name: str) -> Pose:
     """Pose of a body or frame in the world (forward kinematics).
 
@@ -119,8 +127,8 @@ def pose(model: Model, q: Coordinates, name: str) -> Pose:
     >>> pose(la.examples.chain(2).compile(), {"link1": np.pi / 2}, "tip").p.round(12) + 0.0
     array([-2.,  0.,  0.])
     """
-    if name not in model.frames:
-        raise StateError(f"there is no body or frame {name!r}; there are {listed(model.frames)}")
+    if not isinstance(name, str) or name not in model.frames:
+        raise StateError(f"there is no body or frame {shown(name)}; there are {listed(model.frames)}")
     work = model.make_work()
     evaluate.world(model.tree, work, model.coordinates(q))
     row, local = model.frames[name]
@@ -162,6 +170,7 @@ def _at(model: Model, q: Coordinates, v: Coordinates) -> Evaluation:
     return Evaluator(model)(evaluation.VELOCITY, 0.0, model.coordinates(q)[None], model.velocities(v)[None])
 
 
+@takes_model
 def condition(model: Model, q: Coordinates = None) -> dict[str, float]:
     """How well each joint's coordinates are suited to its motion at q: condition number of S'AS, each coordinate scaled to one.
 

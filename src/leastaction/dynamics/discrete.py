@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import time_step
+from ..checks import shown, time_step
 from ..compiling.records import allocate
 from ..errors import StateError
 from ..kernels.maximal.evaluate import increment as increment_entry
@@ -18,12 +18,13 @@ from ..kernels.tree.dense_jacobian import Columns
 from ..kernels.tree.evaluate import place_entry
 from ..kernels.tree.layout import QUADRATURES, Middle, Work
 from ..lie.retractions import NAMES as RETRACTIONS
-from ..model import Coordinates, Model
+from ..model import Coordinates, Model, takes_model
 from .charts import in_charts_of
 
 Array = NDArray[np.float64]
 
 
+@takes_model
 def residual(
     model: Model, q0: Coordinates, q1: Coordinates, q2: Coordinates, dt: float, tau: Coordinates = None, *,
     method: str = "drnea", retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
@@ -33,13 +34,14 @@ def residual(
     tau acts on both steps.  method="drnea" is the only one; that of Johnson and Murphey is leastaction.yardsticks.svi_residual.
     """
     if method != "drnea":
-        raise StateError(f"method = {method!r}; it is 'drnea'. Others to compare with are in leastaction.yardsticks")
+        raise StateError(f"method = {shown(method)}; it is 'drnea'. Others to compare with are in leastaction.yardsticks")
     dt = time_step(dt)
     _, p1 = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t - dt)
     start, _ = momenta(model, q1, q2, dt, tau, retraction=retraction, quadrature=quadrature, t=t)
     return start - p1
 
 
+@takes_model
 def momenta(
     model: Model, q0: Coordinates, q1: Coordinates, dt: float, tau: Coordinates = None, *,
     retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
@@ -57,6 +59,7 @@ def momenta(
     return p0, p1 + impulse
 
 
+@takes_model
 def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retraction: str = "exp", quadrature: str = "trapezoid") -> Array:
     """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated."""
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
@@ -65,6 +68,7 @@ def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retra
     return columns.J
 
 
+@takes_model
 def newton_direction(
     model: Model, q1: Coordinates, q2: Coordinates, dt: float, r: Array, *, retraction: str = "exp", quadrature: str = "trapezoid"
 ) -> Array:
@@ -75,6 +79,7 @@ def newton_direction(
     return work.z.copy()
 
 
+@takes_model
 def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
     """The increment d that takes q0 to q1: a difference, on ball and free joints the chart of joints/base.py.
 
@@ -98,10 +103,10 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
 def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:
     """Work with r = momentum leaving q0 (left halves of all forces but tau included)."""
     dt = time_step(dt)
-    if retraction not in RETRACTIONS:
-        raise StateError(f"retraction = {retraction!r}; it is one of {', '.join(map(repr, RETRACTIONS))}")
-    if quadrature not in QUADRATURES:
-        raise StateError(f"quadrature = {quadrature!r}; it is one of {', '.join(map(repr, QUADRATURES))}")
+    if not isinstance(retraction, str) or retraction not in RETRACTIONS:
+        raise StateError(f"retraction = {shown(retraction)}; it is one of {', '.join(map(repr, RETRACTIONS))}")
+    if not isinstance(quadrature, str) or quadrature not in QUADRATURES:
+        raise StateError(f"quadrature = {shown(quadrature)}; it is one of {', '.join(map(repr, QUADRATURES))}")
     work = model.make_work()
     work.q[:] = model.coordinates(q0)
     work.d[:] = increment(model, q0, q1)

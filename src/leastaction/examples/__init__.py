@@ -1,5 +1,6 @@
 """Mechanisms to play with: `la.examples.chain(10)` and friends.  Each function returns a Mechanism."""
 
+from ..checks import numbers_only
 from .frame_trees import (
     LISTING_1_START,
     driven_pendulum,
@@ -49,3 +50,7 @@ __all__ = [
     "random_inertia", "random_joint", "random_tree", "rolling_disc", "scissor_lift", "screw", "slider_crank", "spline_chain",
     "torus_chain", "tumbling_body", "windmill",
 ]  # fmt: skip
+
+for _name in __all__:  # whatever is not a number is an error that says so
+    if callable(globals()[_name]):
+        globals()[_name] = numbers_only(globals()[_name])

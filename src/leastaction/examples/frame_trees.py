@@ -7,6 +7,7 @@ from math import cos
 
 import numpy as np
 
+from ..checks import shown
 from ..constraints import Cam, Coincident, Distance, Gear
 from ..errors import MechanismError
 from ..forces import CustomForce, Damper
@@ -45,7 +46,7 @@ def hanging_scissor_lift(
     1e-3 rad at 10 ms) goes astray.  closing="coordinates": the same motion by as many relations between coordinates, regular everywhere.
     """
     if closing not in ("points", "coordinates"):
-        raise MechanismError(f"closing = {closing!r}; it is 'points' or 'coordinates'")
+        raise MechanismError(f"closing = {shown(closing)}; it is 'points' or 'coordinates'")
     tree = FrameTree(name=f"scissor lift, {segments} segment{'s' * (segments > 1)}")
     moments = (inertia / 2, inertia, inertia / 2)  # only the middle one moves
     slider = tree.tx("slider", mass=slider_mass)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..compiling.portable import Carrier
 from ..errors import MechanismError
 
 
-class Force:
+class Force(Carrier):
     """Base class of everything `Mechanism.add_force` takes.
 
     A force has one method, `apply(builder)`, in which it says what it does by methods of the builder (`leastaction.builders.LoadBuilder`):

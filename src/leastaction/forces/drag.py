@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import name as checked_name
-from ..checks import numbers
+from ..checks import numbers, shown
 from ..errors import MechanismError
 from .base import Force
 
@@ -86,5 +86,5 @@ def drag_slopes(t, R, x, V, p, D):
 def _per_axis(value: ArrayLike, what: str) -> np.ndarray:
     given = numbers(value, what, MechanismError)
     if given.shape not in ((), (3,)) or np.any(given < 0.0):
-        raise MechanismError(f"{what} = {value!r}; it needs one number >= 0, or three, one for each axis")
+        raise MechanismError(f"{what} = {shown(value)}; it needs one number >= 0, or three, one for each axis")
     return np.broadcast_to(given, (3,)).copy()

@@ -1,22 +1,26 @@
 """Functions that users write in Python and compiled kernels call by address: compiled when the mechanism is, and tried once before.
 
-Compiled code neither checks indices nor looks at what is returned, and an exception could not leave the time loop.  So every function is
-called once in Python, with harmless arguments of the right sizes: what is always wrong is found there and named.
+Every function is called once in Python, with harmless arguments of the right sizes: what is always wrong is found there and named.  In
+compiled code it checks its indices and cannot write to what it may only read.  An exception cannot leave the time loop: the function gives
+NaN then, which ends the run, and `explain_failure` finds the exception again.
 """
 
 from __future__ import annotations
 
 import inspect
+import traceback
+import typing
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from numba import carray, config, njit
+from numba import carray, config
 from numpy.typing import NDArray
 
-from ..compiling.address import compile_answer, compile_force
+from ..checks import shown
+from ..compiling.address import compile_answer, compile_force, compile_users, read_only
 from ..errors import MechanismError
 from ..kernels.forces.laws import ENERGY, SLOPES, WRENCH
 
@@ -38,12 +42,37 @@ def compile_joint_force(function: Callable[..., None], neutral: Array, nv: int) 
     what = f"CustomForce {_name(function)}"
     arguments = {"t": np.float64(0.0), "q": neutral.copy(), "v": np.zeros(nv), "tau": np.zeros(nv)}
     _check_arguments(what, function, arguments)
-    try:
-        compiled = compile_force(function)
-    except Exception as error:
-        raise MechanismError(f"{what} does not compile with Numba as f(t, q, v, tau): {error}") from error
     _try(what, function, arguments, "tau")
+    try:
+        compiled = once(compile_force, function)
+    except Exception as error:
+        raise MechanismError(f"{what} does not compile with Numba as f(t, q, v, tau): {_cannot(error, 'q and v')}") from error
+    compiled.function = function
     return compiled
+
+
+def explain_failure(code: Any) -> str:
+    """Why the function of a CustomForce gave up in compiled code, in words; empty if it did not."""
+    trace = getattr(code, "trace", None)
+    if trace is None or trace[0] == 0.0:
+        return ""
+    trace[0], t, nq, nv = 0.0, float(trace[1]), int(trace[2]), int(trace[3])
+    what = f"CustomForce {_name(code.function)} raised an exception at t = {t:g} s"
+    if 4 + nq + nv > len(trace):
+        return what
+    q, v = trace[4 : 4 + nq].copy(), trace[4 + nq : 4 + nq + nv].copy()
+    try:
+        with np.errstate(all="ignore"):
+            code.function(t, q, v, np.zeros(nv))
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{what}, {type(error).__name__}: {error}, in line {place.lineno} of {place.filename}: {place.line}"
+    return f"{what} with q = {q.tolist()}, v = {v.tolist()}, which it does not raise in Python"
+
+
+def _cannot(error: Exception, readable: str) -> str:
+    """Numba's words, and ours where its words are obscure."""
+    return f"it changes one of {readable}, which it may only read" if "readonly array" in str(error) else str(error)
 
 
 def compile_law(
@@ -67,26 +96,31 @@ def compile_law(
     try:
         code = _compiled(functions["law"], functions.get("energy", _no_energy), functions.get("slopes", _no_slopes), len(parameters))
     except Exception as error:
-        raise MechanismError(f"{what} does not compile with Numba: {error}") from error
+        raise MechanismError(f"{what} does not compile with Numba: {_cannot(error, 'R, x, V and p')}") from error
     return Law(code.address, slopes is not None, code)
 
 
-_known: dict[Hashable, Any] = {}  # machine code of laws by what it was made of
+_known: dict[Hashable, Any] = {}  # machine code of functions by what it was made of
 _MOST_KNOWN = 128
 
 
 def _compiled(law: Any, energy: Any, slopes: Any, count: int) -> Any:
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return compile_answer(_plain(law, energy, slopes, count))
+        return once(lambda law, energy, slopes: compile_answer(_plain(law, energy, slopes, count)), law, energy, slopes, also=(count,))
+    return once(lambda law, energy, slopes: _compile(law, energy, slopes, count), law, energy, slopes, also=(count,))
+
+
+def once(compile_functions: Callable[..., Any], *functions: Any, also: tuple[Hashable, ...] = ()) -> Any:
+    """compile_functions(*functions), or what it made of the same functions before: equal models run the same machine code."""
     try:
-        parts = [_made_of(function) for function in (law, energy, slopes)]
+        parts = [_made_of(function) for function in functions]
     except RecursionError:  # functions that call each other
         parts = [None]
     if None in parts:
-        return _compile(law, energy, slopes, count)
-    key = (*parts, count)
+        return compile_functions(*functions)
+    key = (*parts, *also)
     if key not in _known:
-        _known[key] = _compile(law, energy, slopes, count)
+        _known[key] = compile_functions(*functions)
         if len(_known) > _MOST_KNOWN:
             del _known[next(iter(_known))]
     return _known[key]
@@ -113,24 +147,28 @@ def _made_of(function: Any) -> Hashable:
 
 
 def _compile(law: Any, energy: Any, slopes: Any, count: int) -> Any:
-    # division by zero gives infinity, which the solver reports
-    law, energy, slopes = (njit(function, error_model="numpy") for function in (law, energy, slopes))
+    law, energy, slopes = (compile_users(function) for function in (law, energy, slopes))
 
+    @typing.no_type_check
     def answer(what, param, pose, twist, t, out, columns):
-        R, x, V, p = carray(pose, (3, 3)), carray(pose, (12,))[9:], carray(twist, (6,)), carray(param, (count,))
-        if what == WRENCH:
-            W = carray(out, (6,))
-            for k in range(6):
-                W[k] = 0.0
-            law(t, R, x, V, p, W)
-        elif what == ENERGY:
-            out[0] = energy(R, x, p)
-        elif what == SLOPES:
-            D = carray(columns, (6, 12))
-            for r in range(6):
-                for c in range(12):
-                    D[r, c] = 0.0
-            slopes(t, R, x, V, p, D)
+        R, x = read_only(carray(pose, (3, 3))), read_only(carray(pose, (12,)))[9:]
+        V, p = read_only(carray(twist, (6,))), read_only(carray(param, (count,)))
+        try:
+            if what == WRENCH:
+                W = carray(out, (6,))
+                for k in range(6):
+                    W[k] = 0.0
+                law(t, R, x, V, p, W)
+            elif what == ENERGY:
+                out[0] = energy(R, x, p)
+            elif what == SLOPES:
+                D = carray(columns, (6, 12))
+                for r in range(6):
+                    for c in range(12):
+                        D[r, c] = 0.0
+                slopes(t, R, x, V, p, D)
+        except Exception:  # cannot leave the time loop
+            out[0] = np.nan
 
     return compile_answer(answer, on_disk=False)
 
@@ -201,9 +239,9 @@ def _try(what: str, function: Callable, arguments: dict[str, Any], out: str) -> 
     except Exception:
         return  # arithmetic at the zero position, which a simulation need not meet
     if out and returned is not None:
-        raise MechanismError(f"{what} returns {returned!r}, which would be ignored; add to {out} instead, as in {out}[0] += 1.0")
+        raise MechanismError(f"{what} returns {shown(returned)}, which would be ignored; add to {out} instead, as in {out}[0] += 1.0")
     if not out and not isinstance(returned, (int, float)):
-        raise MechanismError(f"{what} returns {returned!r}; it needs to return one number, in J")
+        raise MechanismError(f"{what} returns {shown(returned)}; it needs to return one number, in J")
 
 
 def _sizes(arguments: dict[str, Any]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..checks import name as checked_name
-from ..checks import number
+from ..checks import number, shown
 from ..errors import MechanismError
 from .base import Force
 
@@ -27,7 +27,7 @@ class LinearSpring(Force):
         self.stiffness = number(stiffness, f"{where}: stiffness", MechanismError)
         self.length = number(length, f"{where}: length", MechanismError)
         if self.stiffness < 0.0 or self.length < 0.0:
-            raise MechanismError(f"{where}: stiffness = {stiffness!r} N/m, length = {length!r} m; both need numbers >= 0")
+            raise MechanismError(f"{where}: stiffness = {shown(stiffness)} N/m, length = {shown(length)} m; both need numbers >= 0")
 
     def apply(self, builder) -> None:
         builder.add_point_spring(f"LinearSpring({self.a!r}, {self.b!r})", self.a, self.b, self.stiffness, self.length)
@@ -37,7 +37,7 @@ class NonlinearSpring(Force):
     """Spring whose energy is your function of a distance or of one coordinate.
 
     energy   function (x, sp) or (x, sp, p) -> energy in J as a SymPy expression of x; `sp` knows every name of SymPy, `p.name` are
-             the `parameters`.  The force is its exact derivative
+             the `parameters`.  The force is its exact derivative.  Or text in x and the names of the parameters: "50 * x**2"
     between  names of two bodies or frames: x is the distance of their origins, m
     joint    or the name of a joint with one coordinate: x is that coordinate, m or rad
 
@@ -48,18 +48,18 @@ class NonlinearSpring(Force):
 
     def __init__(
         self,
-        energy: Callable[..., Any],
+        energy: Callable[..., Any] | str,
         *,
         between: tuple[str, str] | None = None,
         joint: str | None = None,
         parameters: dict[str, float] | None = None,
     ):
-        if not callable(energy):
-            raise MechanismError(f"NonlinearSpring: energy = {energy!r} is not a function; give for example lambda x, sp: 50 * x**2")
+        if not isinstance(energy, str) and not callable(energy):
+            raise MechanismError(f"NonlinearSpring: energy = {shown(energy)} is not a function; give for example lambda x, sp: 50 * x**2")
         if (between is None) == (joint is None):
-            raise MechanismError(f"NonlinearSpring: between = {between!r}, joint = {joint!r}; give one of the two")
-        if between is not None and (isinstance(between, str) or len(between) != 2):
-            raise MechanismError(f"NonlinearSpring: between = {between!r}; give the names of two bodies or frames")
+            raise MechanismError(f"NonlinearSpring: between = {shown(between)}, joint = {shown(joint)}; give one of the two")
+        if between is not None and not (isinstance(between, (tuple, list)) and len(between) == 2):
+            raise MechanismError(f"NonlinearSpring: between = {shown(between)}; give the names of two bodies or frames")
         self.energy, self.between, self.joint = energy, between, joint
         self.parameters = _parameters(parameters, "NonlinearSpring")
 
@@ -81,18 +81,19 @@ class NonlinearSpring(Force):
 class UserPotential(Force):
     """Potential energy that you write as a function of joint coordinates; its force is the exact gradient.
 
-    energy   function (q, sp) or (q, sp, p) -> energy in J; q are the coordinates of `joints` in this order
+    energy   function (q, sp) or (q, sp, p) -> energy in J; q are the coordinates of `joints` in this order.  Or text in q0, q1, ...
+             and the names of the parameters
     joints   names of joints; ball and free joints have no coordinates a function could be taken of
 
     >>> import leastaction as la
     >>> coupling = la.UserPotential(lambda q, sp: 3 * sp.cos(q[0] - q[1]), joints=["link1", "link2"])
     """
 
-    def __init__(self, energy: Callable[..., Any], joints: list[str] | tuple[str, ...], parameters: dict[str, float] | None = None):
-        if not callable(energy):
-            raise MechanismError(f"UserPotential: energy = {energy!r} is not a function; give for example lambda q, sp: sp.cos(q[0])")
-        if isinstance(joints, str) or not joints:
-            raise MechanismError(f"UserPotential: joints = {joints!r}; give a list of names of joints")
+    def __init__(self, energy: Callable[..., Any] | str, joints: list[str] | tuple[str, ...], parameters: dict[str, float] | None = None):
+        if not isinstance(energy, str) and not callable(energy):
+            raise MechanismError(f"UserPotential: energy = {shown(energy)} is not a function; give for example lambda q, sp: sp.cos(q[0])")
+        if not isinstance(joints, (tuple, list)) or not joints:
+            raise MechanismError(f"UserPotential: joints = {shown(joints)}; give a list of names of joints")
         self.energy, self.joints = energy, tuple(joints)
         self.parameters = _parameters(parameters, "UserPotential")
 
@@ -106,4 +107,9 @@ class UserPotential(Force):
 
 
 def _parameters(given: dict[str, float] | None, what: str) -> dict[str, float]:
+    if given is not None and not isinstance(given, Mapping):
+        raise MechanismError(f"{what}: parameters = {shown(given)}; give numbers by name, as in {{'k': 20.0}}")
+    for key in given or {}:
+        if not isinstance(key, str) or not key.isidentifier():
+            raise MechanismError(f"{what}: parameter name {key!r} is not an identifier; give a name such as k")
     return {key: number(value, f"{what}: parameter {key!r}", MechanismError) for key, value in (given or {}).items()}

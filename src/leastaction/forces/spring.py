@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from ..checks import name as checked_name
 from .base import Force
 
 
@@ -16,7 +17,7 @@ class Spring(Force):
     """
 
     def __init__(self, joint: str, stiffness: ArrayLike, rest: ArrayLike | None = None):
-        self.joint = joint
+        self.joint = checked_name(joint, "Spring: joint")
         self.stiffness = stiffness
         self.rest = rest
 
@@ -28,7 +29,7 @@ class Damper(Force):
     """Viscous joint damper, force -c v.  `damping` in N m s/rad or N s/m, one number or one per degree of freedom."""
 
     def __init__(self, joint: str, damping: ArrayLike):
-        self.joint = joint
+        self.joint = checked_name(joint, "Damper: joint")
         self.damping = damping
 
     def apply(self, builder) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..checks import numbers
+from ..checks import name as checked_name
+from ..checks import numbers, shown
 from ..errors import MechanismError
 from .base import Force
 
@@ -23,8 +24,9 @@ class Wrench(Force):
         point: ArrayLike = (0.0, 0.0, 0.0),
         frame: str = "world",
     ):
-        if frame not in ("world", "body"):
-            raise MechanismError(f"Wrench on {body!r}: frame = {frame!r}; it is 'world' or 'body'")
+        checked_name(body, "Wrench: body")
+        if not isinstance(frame, str) or frame not in ("world", "body"):
+            raise MechanismError(f"Wrench on {body!r}: frame = {shown(frame)}; it is 'world' or 'body'")
         self.body = body
         self.force = numbers(force, f"Wrench on {body!r}: force", MechanismError, (3,))
         self.moment = numbers(moment, f"Wrench on {body!r}: moment", MechanismError, (3,))

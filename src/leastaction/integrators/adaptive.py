@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..assembly.closing import explain_dependent, tie
-from ..checks import number
+from ..checks import number, shown
 from ..compiling.address import compile_force
 from ..compiling.records import allocate
 from ..coordinates import ties as tree
 from ..dynamics import explain_singular
 from ..errors import StateError
+from ..forces.functions import once
 from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import adaptive as kernels
 from ..kernels.stepping.loop import BAD_DENSITY
@@ -54,13 +55,13 @@ class AdaptiveStep(Integrator):
     ):
         self.base = Variational() if base is None else base
         if not isinstance(self.base, Variational) or not self.base.has_composed_code:
-            raise StateError(f"base = {base!r}; AdaptiveStep needs Variational(...)")
-        if density != "speed" and not callable(density):
-            raise StateError(f'density = {density!r}; give "speed" or a function density(t, q, v, out)')
+            raise StateError(f"base = {shown(base)}; AdaptiveStep needs Variational(...)")
+        if not (isinstance(density, str) and density == "speed") and not callable(density):
+            raise StateError(f'density = {shown(density)}; give "speed" or a function density(t, q, v, out)')
         self.density = density
         self.speed = number(speed, "speed", StateError)
         if self.speed <= 0.0:
-            raise StateError(f"speed = {speed!r}; it needs a positive number, rad/s")
+            raise StateError(f"speed = {shown(speed)}; it needs a positive number, rad/s")
         self.controller = checked_choice(controller, CONTROLLERS, "controller")
 
     def options(self):
@@ -97,7 +98,7 @@ class AdaptiveStepper(CompiledStepper):
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
             self.ties.least[:] *= tree.rounding(integrator.base.tol)
             self.multipliers, self.keeps_constraints = len(self.ties.lam), True
-        self._compiled = compile_force(integrator.density) if callable(integrator.density) else None
+        self._compiled = once(compile_force, integrator.density) if callable(integrator.density) else None
         self.controller = allocate(
             kernels.Controller, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv},
             reversible=int(integrator.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed, number, whole_number
+from ..checks import listed, number, same, shown, whole_number
 from ..compiling.decorators import Direct
+from ..compiling.portable import Carrier
 from ..errors import StateError
+from ..forces.functions import explain_failure
 from ..kernels.solving.memory import LAST_RESIDUAL, SCALE
 from ..kernels.stepping.evaluation import KICKED_MOMENTUM, VELOCITY
 from ..kernels.stepping.loop import FINISHED, FULL, NOT_FINITE
@@ -82,6 +84,9 @@ class CompiledStepper(Stepper):
     def in_words(self, status: int, residual: float, remedies: list[str], most: int, tol: float, compared_with: str) -> str:
         """A step that was not solved; `compared_with` says what the residual is relative to."""
         if status == NOT_FINITE:
+            for code in self.model.keep_alive:
+                if failure := explain_failure(code):
+                    return failure
             if self.model.calls_user_functions:
                 remedies.append("forces of your own (CustomForce, laws on bodies) that are finite there")
             return f"the residual became infinite or NaN with {self.integrator!r}; try {', '.join(remedies)}"
@@ -93,7 +98,7 @@ class CompiledStepper(Stepper):
         )
 
 
-class Integrator:
+class Integrator(Carrier):
     """Base class.  A new integrator is a new file with a subclass and its stepper."""
 
     order: ClassVar[int]
@@ -143,6 +148,12 @@ class Integrator:
         """dt times the derivative of the step's equations in q1, (nv, nv), close to the mass matrix for short steps; None: not known."""
         return None
 
+    def __eq__(self, other: object) -> bool:
+        return same(vars(self), vars(other)) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self.order))
+
     def options(self) -> dict[str, Any]:
         return dict(vars(self))
 
@@ -153,7 +164,7 @@ class Integrator:
 def checked_tolerance(tol: float, example: str = "1e-10") -> float:
     value = number(tol, "tol", StateError)
     if not 0.0 < value < 1.0:
-        raise StateError(f"tol = {tol!r}; it needs a number between 0 and 1, for example {example}")
+        raise StateError(f"tol = {shown(tol)}; it needs a number between 0 and 1, for example {example}")
     return value
 
 
@@ -163,5 +174,5 @@ def checked_evaluations(most: int) -> int:
 
 def checked_choice(value: str, known, what: str) -> str:
     if not isinstance(value, str) or value not in known:
-        raise StateError(f"{what} = {value!r}; it is one of {', '.join(repr(k) for k in known)}")
+        raise StateError(f"{what} = {shown(value)}; it is one of {', '.join(repr(k) for k in known)}")
     return value

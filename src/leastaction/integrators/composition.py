@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assembly.closing import ClosedEvaluator
+from ..checks import shown
 from ..errors import StateError
 from ..kernels.stepping.record import Record, add_step, put_node
 from ..model import Model
@@ -57,16 +58,16 @@ class Composition(Integrator):
     def __init__(self, base: Integrator | None = None, order: int | None = None, scheme: str | None = None):
         self.base = Variational() if base is None else base
         if not isinstance(self.base, Integrator) or not self.base.self_adjoint or self.base.order != 2:
-            raise StateError(f"base = {base!r}; a composition needs a self-adjoint integrator of order 2, for example Variational()")
+            raise StateError(f"base = {shown(base)}; a composition needs a self-adjoint integrator of order 2, for example Variational()")
         if scheme is None:
             wanted = 4 if order is None else order
             if not isinstance(wanted, int) or wanted not in DEFAULT_SCHEMES:
-                raise StateError(f"order = {order!r}; it is one of {', '.join(map(str, DEFAULT_SCHEMES))}")
+                raise StateError(f"order = {shown(order)}; it is one of {', '.join(map(str, DEFAULT_SCHEMES))}")
             scheme = DEFAULT_SCHEMES[wanted]
         if not isinstance(scheme, str) or scheme not in SCHEMES:
-            raise StateError(f"scheme = {scheme!r}; it is one of {', '.join(map(repr, SCHEMES))}")
+            raise StateError(f"scheme = {shown(scheme)}; it is one of {', '.join(map(repr, SCHEMES))}")
         if order is not None and SCHEMES[scheme][0] != order:
-            raise StateError(f"scheme = {scheme!r} has order {SCHEMES[scheme][0]}, not {order!r}")
+            raise StateError(f"scheme = {shown(scheme)} has order {SCHEMES[scheme][0]}, not {order!r}")
         self.scheme = scheme
         self.order = SCHEMES[scheme][0]  # type: ignore[misc]
         self.symplectic = self.base.symplectic  # type: ignore[misc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..assembly.closing import tie
-from ..checks import number
+from ..checks import number, shown
 from ..compiling.records import allocate
 from ..coordinates import ties as tree
 from ..coordinates.frames import make_frames
@@ -36,7 +36,7 @@ class Midpoint(Integrator):
     def __init__(self, alpha: float = 0.5, tol: float = 1e-10, max_evaluations: int = 50):
         self.alpha = number(alpha, "alpha", StateError)
         if not 0.0 <= self.alpha <= 1.0:
-            raise StateError(f"alpha = {alpha!r}; it needs a number from 0 to 1, 1/2 for order 2")
+            raise StateError(f"alpha = {shown(alpha)}; it needs a number from 0 to 1, 1/2 for order 2")
         self.tol = checked_tolerance(tol)
         self.max_evaluations = checked_evaluations(max_evaluations)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assembly.closing import explain_dependent, tie
+from ..checks import shown
 from ..coordinates import ties as tree
 from ..dynamics import discrete, explain_singular
 from ..errors import StateError
@@ -63,7 +64,7 @@ class Variational(Integrator):
         for name, (value, own) in choices.items():
             if value != own:
                 raise StateError(
-                    f"{name} = {value!r}; Variational has {name}={own!r}. The others, to compare with, are in leastaction.yardsticks: "
+                    f"{name} = {shown(value)}; Variational has {name}={own!r}. The others, to compare with, are in leastaction.yardsticks: "
                     "from leastaction.yardsticks import Lee2016"
                 )
 

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..checks import shown
 from ..errors import FormatError
 from ..mechanism import Mechanism
 
@@ -39,7 +40,7 @@ _SOURCES = {".xacro": "xacro {name} > {stem}.urdf"}
 def register(suffix: str, form: Format) -> None:
     """Let `load` and `save` know a format that lives outside the package: `form` has read(path) and write(mechanism)."""
     if not isinstance(suffix, str) or not suffix.startswith(".") or suffix != suffix.lower() or len(suffix) < 2:
-        raise FormatError(f"suffix = {suffix!r}; give a dot and lower-case letters, for example '.yaml'")
+        raise FormatError(f"suffix = {shown(suffix)}; give a dot and lower-case letters, for example '.yaml'")
     if suffix in FORMATS:
         raise FormatError(f"the suffix {suffix!r} belongs to a format already, {FORMATS[suffix]!r}; give another one")
     _check(form, suffix)
@@ -51,7 +52,7 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
 
     options   of a .urdf file: floating=True, ignore=["friction", ...], packages=["folder"], see docs/urdf.md; a .sexp file has none
     """
-    where = Path(path)
+    where = _path(path)
     form = _format(where, "read")
     known = _options(form)
     for name in options:
@@ -60,21 +61,33 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
             raise FormatError(f"load got {name}= for {where.name!r}; the format {where.suffix.lower()} {takes}")
     if not where.is_file():
         raise FormatError(f"there is no file {str(where)!r}; give the path of a mechanism, one of *{', *'.join(FORMATS)}")
-    return form.read(where, **options)
+    try:
+        return form.read(where, **options)
+    except OSError as error:
+        raise FormatError(f"the file cannot be read: {error.strerror}", path=str(where)) from error
 
 
 def options_of(path: str | PathLike[str]) -> list[str]:
     """Names of the options `load` takes for a file of this suffix."""
-    return _options(_format(Path(path), "read"))
+    return _options(_format(_path(path), "read"))
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     """Write a mechanism to a file; the suffix says the format.  What the format cannot say is an error that names it."""
     if not isinstance(mechanism, Mechanism):
         raise FormatError(f"save got a {type(mechanism).__name__}; give a Mechanism, for example FrameTree(...).mechanism")
-    where = Path(path)
+    where = _path(path)
     text = _format(where, "write").write(mechanism)  # complete before the file is touched
-    where.write_text(text, encoding="utf-8")
+    try:
+        where.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FormatError(f"{str(where)!r} cannot be written: {error.strerror}; give another path") from error
+
+
+def _path(given: Any) -> Path:
+    if not isinstance(given, (str, PathLike)) or "\0" in str(given):
+        raise FormatError(f"path = {shown(given)}; give the path of a file, for example 'arm.sexp'")
+    return Path(given)
 
 
 def _format(path: Path, what: str) -> Format:

@@ -27,6 +27,12 @@ def write(mechanism: Mechanism) -> str:
     things: list[Body | Frame] = [*mechanism.bodies.values(), *mechanism.frames.values()]
     for thing in things:
         children.setdefault(thing.parent, []).append(thing)
+    written = _reached(children)
+    for thing in things:
+        if thing.name not in written:
+            known = {WORLD, *mechanism.bodies, *mechanism.frames}
+            why = "which does not exist" if thing.parent not in known else "which does not hang on the world"
+            raise FormatError(f"{thing.name!r} hangs on {thing.parent!r}, {why}; add it, or hang {thing.name!r} on something else")
     lines = [f"(mechanical-system (gravity {_numbers(mechanism.gravity)})"]
     stack: list[tuple[int, Body | Frame]] = [(1, thing) for thing in reversed(children.get(WORLD, []))]
     open_frames = 0
@@ -41,6 +47,16 @@ def write(mechanism: Mechanism) -> str:
         lines += ["  " + text for text in _constraint(mechanism, constraint)]
     lines += ["  " + _force(mechanism, force) for force in mechanism.forces]
     return "\n".join(lines) + ")\n"
+
+
+def _reached(children: dict[str, list[Body | Frame]]) -> set[str]:
+    """Names of all that hangs on the world."""
+    names, stack = set(), [WORLD]
+    while stack:
+        found = [thing.name for thing in children.get(stack.pop(), [])]
+        names.update(found)
+        stack += found
+    return names
 
 
 def _opened(thing: Body | Frame) -> str:

@@ -56,7 +56,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import number, numbers
+from ..checks import number, numbers, shown
 from ..errors import MechanismError
 from .primitives import Primitive
 from .rows import Row
@@ -243,7 +243,7 @@ def unit_vector(value: ArrayLike, what: str) -> NDArray[np.float64]:
     v = numbers(value, what, MechanismError, (3,), finite=False)
     length = float(np.linalg.norm(v))
     if not np.isfinite(length) or length < 1e-12:
-        raise MechanismError(f"{what} = {value!r} has no direction; give a finite vector of non-zero length, for example (0, 0, 1)")
+        raise MechanismError(f"{what} = {shown(value)} has no direction; give a finite vector of non-zero length, for example (0, 0, 1)")
     return v / length
 
 

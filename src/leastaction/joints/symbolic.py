@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import numbers
+from ..checks import name as checked_name
+from ..checks import numbers, shown
 from ..errors import MechanismError
 from ..symbolic.runtime import PLACE
 from .base import Joint
@@ -61,9 +62,11 @@ class SymbolicJoint(Joint):
     ):
         from ..symbolic.description import Description
 
-        self.name = name
+        self.name = checked_name(name, "name of a SymbolicJoint")
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise MechanismError(f"joint {name!r}: parameters = {shown(parameters)}; give numbers by name, as in {{'width': 2.0}}")
         if not isinstance(nq, int) or isinstance(nq, bool) or not 1 <= nq <= MOST_COORDINATES:
-            raise MechanismError(f"joint {name!r}: nq = {nq!r}; a joint has 1 to {MOST_COORDINATES} coordinates")
+            raise MechanismError(f"joint {name!r}: nq = {shown(nq)}; a joint has 1 to {MOST_COORDINATES} coordinates")
         self.nq = self.nv = nq
         self.coordinates = tuple(coordinates) if coordinates is not None else tuple(f"q{j}" for j in range(nq))
         if len(self.coordinates) != nq:
@@ -175,13 +178,13 @@ class SymbolicJoint(Joint):
     def _checked_start(self, start: ArrayLike) -> NDArray[np.float64]:
         q = np.atleast_1d(numbers(start, f"joint {self.name!r}: start", MechanismError))
         if q.shape != (self.nv,):
-            raise MechanismError(f"joint {self.name!r}: start = {start!r}; it needs {self.nv} number(s), one per coordinate")
+            raise MechanismError(f"joint {self.name!r}: start = {shown(start)}; it needs {self.nv} number(s), one per coordinate")
         return q
 
     def _functions(self, pose, inverse, second_chart) -> list[tuple[Callable[..., Any], Callable[..., Any] | None]]:
         if not callable(pose):
             raise MechanismError(
-                f"joint {self.name!r}: pose = {pose!r} is not a function; give for example pose=lambda q, sp: sp.rot_z(q[0])"
+                f"joint {self.name!r}: pose = {shown(pose)} is not a function; give for example pose=lambda q, sp: sp.rot_z(q[0])"
             )
         if second_chart is None:
             return [(pose, None)]
@@ -234,6 +237,12 @@ class SymbolicJoint(Joint):
     def _check_rank(self) -> None:
         """No two coordinates may move the body in the same way at the start."""
         S = self.columns(self._start)
+        if not np.all(np.isfinite(S)):
+            j = int(np.flatnonzero(~np.isfinite(S).all(axis=1))[0])
+            raise MechanismError(
+                f"joint {self.name!r}: the pose has no finite derivative in {self.coordinates[j]!r} at its start {_at(self._start)}; give "
+                "another start=, or write the pose with functions that are smooth there"
+            )
         left, values, _ = np.linalg.svd(S)
         if values[-1] > _SINGULAR * values[0]:
             return

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..checks import number
+from ..checks import number, shown
 from ..errors import MechanismError
 from ..joints import SymbolicJoint
 from .curves import Curve
@@ -91,7 +91,7 @@ def _sliding(
 ) -> SymbolicJoint:
     """The joint that follows a moving frame, or lets the frame's owner move instead."""
     if carrier not in _CARRIERS:
-        raise MechanismError(f"{name}: carrier = {carrier!r}; it is 'parent' or 'child'")
+        raise MechanismError(f"{name}: carrier = {shown(carrier)}; it is 'parent' or 'child'")
     angle = _fixed_angle(spin, f"{name}: spin")
 
     def pose(q: Any, sp: Any, p: Any) -> Any:
@@ -111,7 +111,7 @@ def _sliding(
 
 def _check(value: Any, kind: type, what: str, example: str) -> None:
     if not isinstance(value, kind):
-        raise MechanismError(f"{what} = {value!r} is not a {kind.__name__.lower()}; give for example la.library.{example}")
+        raise MechanismError(f"{what} = {shown(value)} is not a {kind.__name__.lower()}; give for example la.library.{example}")
 
 
 def _fixed_angle(spin: float | None, what: str) -> Callable[[Any], Any] | None:

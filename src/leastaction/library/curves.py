@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import numbers
+from ..checks import numbers, shown
 from ..errors import MechanismError
 from .bezier import blend, slopes, weights
 
@@ -83,5 +83,5 @@ def bezier_curve(control_points: ArrayLike, start: float = 0.5, up: ArrayLike = 
 def _direction(up: ArrayLike, what: str) -> NDArray[np.float64]:
     direction = numbers(up, what, MechanismError, (3,))
     if not np.any(direction):
-        raise MechanismError(f"{what} = {up!r} has no direction; give one such as (0, 0, 1)")
+        raise MechanismError(f"{what} = {shown(up)} has no direction; give one such as (0, 0, 1)")
     return direction

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..checks import number, numbers
+from ..checks import number, numbers, shown
 from ..errors import MechanismError
 from .bezier import blend, slopes, weights
 
@@ -141,5 +141,5 @@ def bezier_surface(control_points: ArrayLike, start: tuple[float, float] = (0.5,
 def positive(value: float, what: str) -> float:
     result = number(value, what, MechanismError)
     if result <= 0.0:
-        raise MechanismError(f"{what} = {value!r} m; it needs a length > 0")
+        raise MechanismError(f"{what} = {shown(value)} m; it needs a length > 0")
     return result

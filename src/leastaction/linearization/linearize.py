@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import time_step
+from ..checks import shown, time_step
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Integrator, Midpoint, Variational
 from ..kernels.maximal.evaluate import advance
-from ..model import Coordinates, Model
-from ..state import State
+from ..model import Coordinates, Model, takes_model
+from ..state import State, checked_state
 from .constraint_derivatives import Curvature, project_momentum, rows
 from .step_derivatives import StepDerivatives, midpoint_derivatives, variational_derivatives
 
@@ -40,6 +40,7 @@ class Linearization:
         return f"<Linearization of {self.next_state.model.name!r}: A {self.A.shape}, B {self.B.shape}, {len(self.multipliers)} multipliers>"
 
 
+@takes_model
 def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization:
     """Derivatives of one step of `Variational` or `Midpoint` from `state` under the joint forces tau.
 
@@ -60,9 +61,8 @@ def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau
 
 def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | Variational:
     if not isinstance(integrator, (Midpoint, Variational)) or not integrator.linearisable:
-        raise StateError(f"integrator = {integrator!r} cannot be linearised; give Variational(...) or Midpoint(...)")
-    if not isinstance(state, State) or state.model is not model:
-        raise StateError("the state does not belong to this model; make it with model.state(...)")
+        raise StateError(f"integrator = {shown(integrator)} cannot be linearised; give Variational(...) or Midpoint(...)")
+    checked_state(state, model)
     return integrator
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..checks import listed
+from ..checks import listed, shown
 from ..drawing.labels import speed_names, units
 from ..drawing.runs import Array, Path, Runs, named_runs
 from ..errors import StateError
@@ -54,8 +54,8 @@ def joints(
 
 def _choose(bodies: Sequence[Body], known: Sequence[str], names: Sequence[str]) -> list[Body]:
     for name in names:
-        if name not in known:
-            raise StateError(f"there is no joint {name!r} to plot; joints are {listed(known)}")
+        if not isinstance(name, str) or name not in known:
+            raise StateError(f"there is no joint {shown(name)} to plot; joints are {listed(known)}")
     if not names:
         return list(bodies[:_MOST_PANELS])
     return [bodies[list(known).index(name)] for name in names]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import number, shown, whole_number
 from ..drawing.runs import COLOURS, Array, Path
 from ..drawing.skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Skeleton
 from ..errors import StateError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _GROUND = "#9A9A9A"
 _WIDTHS = {LINK: 3.2, GROUND: 1.2, RAIL: 1.6, CONSTRAINT: 0.9, SPRING: 1.0}
 _MOST_NODES = 300  # of a run, to find what the picture has to hold
+_MOST_PICTURES = 10_000  # of a film
 _COILS = 8
 
 
@@ -45,7 +48,8 @@ def mechanism(
     if isinstance(what, Trajectory):
         if q is not None:
             raise StateError("a run knows its coordinates; leave q out, or give run.model")
-        chosen = np.unique(np.linspace(0, len(what) - 1, max(1, poses)).round().astype(int))
+        poses = whole_number(poses, 1, "poses")
+        chosen = np.unique(np.linspace(0, len(what) - 1, min(poses, len(what))).round().astype(int))
         shown = [skeleton.points(what.q[k]) for k in chosen]
         every = _sampled(skeleton, what)
     else:
@@ -73,8 +77,16 @@ def animation(
     """
     if not isinstance(run, Trajectory):
         raise StateError(f"an animation needs what simulate() returned, got a {type(run).__name__}")
+    fps, speed = number(fps, "fps", StateError), number(speed, "speed", StateError)
     if not (fps > 0.0 and speed > 0.0):
-        raise StateError(f"fps = {fps!r}, speed = {speed!r}; both need numbers > 0")
+        raise StateError(f"fps = {shown(fps)}, speed = {shown(speed)}; both need numbers > 0")
+    pictures = (run.t[-1] - run.t[0]) * fps / speed + 1.0
+    if pictures > _MOST_PICTURES:
+        raise StateError(
+            f"fps = {fps:g} and speed = {speed:g} make {pictures:.3g} pictures of {run.t[-1] - run.t[0]:g} s, which would fill the memory; "
+            f"at most {_MOST_PICTURES} are drawn: give a smaller fps or a larger speed"
+        )
+    _writer(FilePath(_path(save_to)), fps)
     skeleton = Skeleton(run.model)
     camera = Camera(_sampled(skeleton, run), view)
     figure, axes = _stage(camera, title or run.model.name, small=True)
@@ -88,6 +100,12 @@ def animation(
             drawing.update(skeleton.points(run.q[k]))
             clock.set_text(f"t = {t:.2f} s")
             writer.grab_frame()
+
+
+def _path(save_to: Any) -> Any:
+    if not isinstance(save_to, (str, PathLike)):
+        raise StateError(f"save_to = {shown(save_to)}; give the path of a file, for example 'run.gif'")
+    return save_to
 
 
 def _model(what: Any) -> Model:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import time_step
+from ..checks import instance, time_step
 from ..dynamics import mass_matrix
 from ..errors import LeastActionError, StateError
 from ..integrators import Integrator, Trapezoid, Variational
 from ..kernels.maximal.evaluate import advance
 from ..kernels.tree.evaluate import place_entry
-from ..model import Coordinates, Model
-from ..state import State
+from ..model import Coordinates, Model, takes_model
+from ..state import State, checked_state
 from .constants import Constants, certified_regular_step, paper_step
 from .equation import StepEquation
 from .kantorovich import Certificate, certified_step, certify
@@ -83,6 +83,7 @@ class Report:
         return "\n".join([*lines, self.verdict + "."])
 
 
+@takes_model
 def report(
     model: Model, state: State | None = None, dt: float = 1e-3, *, integrator: Integrator | None = None, tau: Coordinates = None
 ) -> Report:  # fmt: skip
@@ -96,10 +97,8 @@ def report(
     True
     """
     dt = time_step(dt)
-    start = model.state() if state is None else state
-    if start.model is not model:
-        raise StateError(f"the state belongs to another compilation, {start.model!r}, not to this {model!r}; make it with model.state(...)")
-    tried = Variational() if integrator is None else integrator
+    start = model.state() if state is None else checked_state(state, model)
+    tried: Integrator = Variational() if integrator is None else instance(integrator, Integrator, "integrator", "give Variational(...)")
     limit = tried_limit(model, start, tried, tau)
     result = Report(model, dt, None, None, integrator=tried, tried=limit, stable=stable_step(model, start.q))
     try:
@@ -117,12 +116,13 @@ def report(
     return result
 
 
+@takes_model
 def certified(model: Model, state: State, tau: Coordinates = None) -> float:
     """The longest step from `state` that Newton's method of Trapezoid is certified to solve, s; infinite if nothing limits it.
 
     StateError with the reason if there is no certificate.
     """
-    return _certificate(StepEquation(model, state, tau)).h
+    return _certificate(StepEquation(model, checked_state(state, model), tau)).h
 
 
 def _certificate(equation: StepEquation) -> Certificate:

@@ -15,15 +15,15 @@ from ..compiling.modules import generated_module
 from . import emit
 from .graph import Graph
 from .program import Block
+from .reading import comment, shown
 
-_HEAD = '''"""Constraint {name!r}, generated from its expression.
+_HEAD = '''"""A constraint, generated from its expression."""
 
 {described}
-"""
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
-from leastaction.compiling.decorators import kernel
+from leastaction.compiling.straight import straight
 from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sincos
 
 VALUE, GRADIENT, SECOND = range(3)
@@ -44,14 +44,14 @@ compiled = compiled_joint(constraint)
 '''
 
 
-def constraint_module(name: str, expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> ModuleType:
+def constraint_module(expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> ModuleType:
     """The compiled module of a constraint, from disk if it has been compiled before."""
     graph = Graph()
-    made_from = "\n".join([name, str(list(arguments)), str(time), graph.fingerprint([graph.of(expression)])])
-    return generated_module("constraint", made_from, lambda: source(name, expression, arguments, time))
+    made_from = "\n".join([str(len(arguments)), graph.fingerprint([graph.of(expression)])])
+    return generated_module("constraint", made_from, lambda: source(expression, arguments, time))
 
 
-def source(name: str, expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> str:
+def source(expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> str:
     graph = Graph()
     h = graph.of(expression)
     inputs = [graph.input(s.name) for s in arguments]
@@ -74,6 +74,6 @@ def source(name: str, expression: sympy.Expr, arguments: Sequence[sympy.Symbol],
         ("gradient", "q, f, out, S", "Derivative of h in time, and in its arguments.", gradient, loads),
         ("second", "q, d, f, out", "Second time derivative of h for constant rates d.", second, with_rates),
     )
-    parts = [_HEAD.format(name=name, described=str(expression)[:1000].replace("\\", "/"))]
-    parts += ["\n\n@kernel\n" + emit.function(*f) + "\n" for f in functions]
+    parts = [_HEAD.format(described=comment(shown(expression, 1000)))]
+    parts += ["\n\n@straight\n" + emit.function(*f) + "\n" for f in functions]
     return "".join([*parts, _TAIL])

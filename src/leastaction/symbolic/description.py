@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import MechanismError
 from .joint_module import Chart, joint_module, pose_symbols, source
-from .transform import Parameters, as_transform, words
+from .reading import expression, shown
+from .transform import Parameters, Transform, as_transform, words
 
 #: pose function and, where there is a second chart, the function that gives coordinates of a pose
 Functions = tuple[Callable[..., Any], Callable[..., Any] | None]
@@ -27,35 +28,54 @@ class Description:
         self.name = name
         self.q = [sympy.Symbol(f"q{j}", real=True) for j in range(nv)]
         self.parameters: list[sympy.Symbol] = []
-        self._given = Parameters({key: self._symbols(key, shape) for key, shape in shapes.items()})
+        self._given = Parameters({key: self._symbols(shape) for key, shape in shapes.items()})
         self.charts = [self._read(pose, inverse) for pose, inverse in charts]
 
-    def _symbols(self, key: str, shape: tuple[int, ...]) -> Any:
+    def _symbols(self, shape: tuple[int, ...]) -> Any:
         """A symbol, or nested tuples of symbols for an array."""
 
-        def build(prefix: str, rest: tuple[int, ...]) -> Any:
+        def build(rest: tuple[int, ...]) -> Any:
             if not rest:
-                symbol = sympy.Symbol(prefix, real=True)
+                symbol = sympy.Symbol(f"p{len(self.parameters)}", real=True)  # numbered: code contains no names of the user
                 self.parameters.append(symbol)
                 return symbol
-            return tuple(build(f"{prefix}_{k}", rest[1:]) for k in range(rest[0]))
+            return tuple(build(rest[1:]) for _ in range(rest[0]))
 
-        return build(f"p_{key}", shape)
+        return build(shape)
 
     def _read(self, pose: Callable[..., Any], inverse: Callable[..., Any] | None) -> Chart:
-        transform = as_transform(self._call(pose, "pose", tuple(self.q)), f"joint {self.name!r}: ")
+        where = f"joint {self.name!r}: "
+        own = {s.name: s for s in self.q}
+        given = {key: value for key, value in vars(self._given).items() if isinstance(value, sympy.Symbol)}
+        transform = as_transform(self._call(pose, "pose", tuple(self.q)), where, {**own, **given})
         self._check_symbols({s for factor in transform.factors for part in factor for s in part.free_symbols}, "pose", set(self.q))
         values: tuple[sympy.Expr, ...] = ()
         if inverse is not None:
             rotation, position = pose_symbols()
-            values = tuple(sympy.sympify(e) for e in self._call(inverse, "inverse", rotation, position))
+            found = self._call(inverse, "inverse", rotation, position)
+            if isinstance(found, str) or not isinstance(found, (Iterable, sympy.MatrixBase)):
+                raise MechanismError(f"{where}inverse gives {shown(found)}; it needs a list of {len(self.q)} coordinates")
+            names = {s.name: s for s in (*rotation, *position)}
+            values = tuple(expression(e, f"{where}coordinate {k} of inverse", {**names, **given}) for k, e in enumerate(found))
             if len(values) != len(self.q):
                 raise MechanismError(f"joint {self.name!r}: inverse gives {len(values)} coordinates; it needs {len(self.q)}")
             self._check_symbols({s for e in values for s in e.free_symbols}, "inverse", {*rotation, *position})
+        return self._chart(transform, values)
+
+    def _chart(self, transform: Transform, inverse: tuple[sympy.Expr, ...]) -> Chart:
         try:
-            return Chart(transform, self.q, values)
+            return Chart(transform, self.q, inverse)
         except MechanismError as error:
             raise MechanismError(f"joint {self.name!r}: {error}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Expressions, which can be sent anywhere; not the functions they came from, nor graphs and code made of them."""
+        charts = [(chart.transform.factors, chart.inverse) for chart in self.charts]
+        return {"name": self.name, "q": self.q, "parameters": self.parameters, "charts": charts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.name, self.q, self.parameters, self._given = state["name"], state["q"], state["parameters"], Parameters({})
+        self.charts = [self._chart(Transform(*factors), inverse) for factors, inverse in state["charts"]]
 
     def _call(self, function: Callable[..., Any], what: str, *arguments: Any) -> Any:
         """function(..., sp), or function(..., sp, p) if it takes the parameters too."""
@@ -85,10 +105,10 @@ class Description:
     @cached_property
     def module(self) -> ModuleType:
         """Compiled code, from disk if this joint has been compiled before."""
-        return joint_module(self.name, self.charts, self.q, self.parameters)
+        return joint_module(self.charts, self.q, self.parameters)
 
     def source(self) -> str:
-        return source(self.name, self.charts, self.q, self.parameters)
+        return source(self.charts, self.q, self.parameters)
 
     def _inputs(self, q: NDArray[np.float64], parameters: tuple[float, ...]) -> dict[str, float]:
         names = [s.name for s in (*self.q, *self.parameters)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -44,7 +45,7 @@ class Writer:
     def _visit(self, n: Node) -> None:
         op, args = self.graph.op[n], self.graph.args[n]
         if op == "const":
-            self._text[n] = (repr(args[0]), 2 if args[0] < 0 else 9)
+            self._text[n] = (_number(args[0]), 2 if args[0] < 0 else 9)
         elif op == "input":
             self.lines.append(f"{args[0]} = {self.loads[args[0]]}")
             self._text[n] = (args[0], 9)
@@ -57,7 +58,7 @@ class Writer:
             self._text[n] = ("sc"[which] + self._pair[function, args[0]], 9)
         else:
             text, strength = self._expression(op, args)
-            if self._uses[n] > 1 or len(text) > _LONG:
+            if op != "lt" and (self._uses[n] > 1 or len(text) > _LONG):  # a comparison can only stand in a choice
                 name = self._name()
                 self.lines.append(f"{name} = {text}")
                 text, strength = name, 9
@@ -79,6 +80,13 @@ class Writer:
     def _bound(self, n: Node, strength: int) -> str:
         text, own = self._text[n]
         return text if own >= strength else f"({text})"
+
+
+def _number(value: float) -> str:
+    """Text of a number; there is none for what is not finite, which is computed instead."""
+    if math.isnan(value):
+        return "(1e999 - 1e999)"
+    return repr(value) if math.isfinite(value) else "-1e999" if value < 0.0 else "1e999"
 
 
 def function(name: str, arguments: str, doc: str, block: Block, loads: Mapping[str, str], end: tuple[str, ...] = ()) -> str:

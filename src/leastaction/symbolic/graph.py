@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 
 from ..errors import MechanismError
+from .reading import expression, shown
 
 Node = int
 
@@ -120,6 +121,9 @@ class Graph:
 
     def power(self, a: Node, n: int) -> Node:
         """a^n by multiplications, for derivatives and differences need no further rule then."""
+        x = self.value(a)
+        if x is not None:
+            return self._computed(math.pow, x, float(n))
         if n < 0:
             return self.div(self.one, self.power(a, -n))
         if n == 0:
@@ -134,8 +138,18 @@ class Graph:
             return inner if name == "cos" else self.neg(inner)
         values = [self.value(a) for a in args]
         if all(v is not None for v in values):
-            return self.const(_NUMBER[name](*values))
+            return self._computed(_NUMBER[name], *values)
         return self._node(name, *args)
+
+    def _computed(self, function: Callable[..., float], *values: float | None) -> Node:
+        try:
+            result = function(*values)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            result = math.nan
+        if not math.isfinite(result):
+            name = getattr(function, "__name__", "a function")
+            raise MechanismError(f"the pose contains {name} of {', '.join(map(str, values))}, which is not a finite real number")
+        return self.const(result)
 
     def sum(self, *terms: Node) -> Node:
         total = self.zero
@@ -148,52 +162,68 @@ class Graph:
 
     # ------------------------------------------------------------------------------------------------ from SymPy
 
-    def of(self, expression: Any) -> Node:
+    def of(self, given: Any) -> Node:
         """The node of a SymPy expression of inputs (symbols) and numbers."""
-        expression = sympy.sympify(expression)
-        if expression not in self._of:
-            self._of[expression] = self._read(expression)
-        return self._of[expression]
+        whole = expression(given, "what the graph is made of")
+        stack = [whole]
+        while stack:  # no recursion: expressions may be nested deeper than Python's stack
+            e = stack[-1]
+            missing = [part for part in _parts(e) if part not in self._of]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if e not in self._of:
+                self._of[e] = self._read(e)
+        return self._of[whole]
 
     def _read(self, e: sympy.Basic) -> Node:
+        """The node of an expression whose parts are known."""
         if e.is_Symbol:
             return self.input(e.name)
-        if e.is_number:
-            value = complex(e)
-            if value.imag != 0.0 or value.real != value.real or abs(value.real) == float("inf"):
-                raise MechanismError(f"the pose contains {e}, which is not a finite real number")
-            return self.const(value.real)
+        if not e.args:
+            return self._read_number(e)
         if e.is_Add:
-            return self.sum(*(self.of(a) for a in e.args))
+            return self.sum(*(self._of[a] for a in e.args))
         if e.is_Mul:
             above, below = self.one, self.one
             for a in e.args:
-                if a.is_Pow and a.exp.is_number and a.exp.is_negative:
-                    below = self.mul(below, self.of(a.base ** (-a.exp)))
+                if a.is_Pow and a.exp.is_Number and a.exp.is_negative:
+                    below = self.mul(below, self._read_power(a.base, -a.exp))
                 else:
-                    above = self.mul(above, self.of(a))
+                    above = self.mul(above, self._of[a])
             return self.div(above, below)
         if e.is_Pow:
             return self._read_power(e.base, e.exp)
         return self._read_function(e)
 
+    def _read_number(self, e: sympy.Basic) -> Node:
+        try:
+            value = complex(e)
+        except (TypeError, ValueError, OverflowError):
+            value = complex(math.nan)
+        if value.imag != 0.0 or not math.isfinite(value.real):
+            raise MechanismError(f"the pose contains {shown(e)}, which is not a finite real number")
+        return self.const(value.real)
+
     def _read_power(self, base: sympy.Basic, exponent: sympy.Basic) -> Node:
         if exponent.is_Integer:
-            return self.power(self.of(base), int(exponent))
+            return self.power(self._of[base], int(exponent))
         if exponent.is_Rational and exponent.q == 2:
-            return self.power(self.call("sqrt", self.of(base)), int(exponent.p))
+            return self.power(self.call("sqrt", self._of[base]), int(exponent.p))
+        power = self._of[exponent] if exponent in self._of else self._read_number(exponent)
         if base is sympy.E:
-            return self.call("exp", self.of(exponent))
-        return self.call("exp", self.mul(self.of(exponent), self.call("log", self.of(base))))
+            return self.call("exp", power)
+        return self.call("exp", self.mul(power, self.call("log", self._of[base])))
 
     def _read_function(self, e: sympy.Basic) -> Node:
         name = e.func.__name__.lower()
         if isinstance(e, sympy.Piecewise):
-            result = self.const(float("nan"))
+            result = self.const(math.nan)
             for value, condition in reversed(e.args):
-                result = self.of(value) if condition is sympy.true else self._select(condition, self.of(value), result)
+                result = self._of[value] if condition is sympy.true else self._select(condition, self._of[value], result)
             return result
-        args = [self.of(a) for a in e.args]
+        args = [self._of[a] for a in e.args]
         if name in _PLAIN:
             return self.call(name, *args)
         if name == "tan":
@@ -212,15 +242,12 @@ class Graph:
                 result = self._node("select", below, *((result, a) if name == "min" else (a, result)))
             return result
         raise MechanismError(
-            f"the pose contains {e}; {e.func.__name__} is not among the functions a joint can be made of: "
+            f"the pose contains {shown(e)}; {e.func.__name__} is not among the functions a joint can be made of: "
             "+ - * / **, sin, cos, tan, asin, acos, atan, atan2, sqrt, exp, log, sinh, cosh, tanh, Abs, sign, Min, Max, Piecewise"
         )
 
     def _select(self, condition: sympy.Basic, a: Node, b: Node) -> Node:
-        if not isinstance(condition, (sympy.StrictLessThan, sympy.LessThan, sympy.StrictGreaterThan, sympy.GreaterThan)):
-            raise MechanismError(f"the pose contains a Piecewise with the condition {condition}; give one such as q < 1")
-        smaller, larger = (condition.lts, condition.gts)
-        return self._node("select", self._node("lt", self.of(smaller), self.of(larger)), a, b)
+        return self._node("select", self._node("lt", self._of[condition.lts], self._of[condition.gts]), a, b)
 
     # ------------------------------------------------------------------------------------------------ calculus
 
@@ -372,6 +399,24 @@ class Graph:
             op, args = self.op[n], self.args[n]
             lines.append(f"{op} {args[0]!r}" if op in ("const", "input") else f"{op} {' '.join(str(number[a]) for a in args)}")
         return "\n".join([*lines, " ".join(str(number[n]) for n in outputs)])
+
+
+_COMPARISONS = (sympy.StrictLessThan, sympy.LessThan, sympy.StrictGreaterThan, sympy.GreaterThan)
+
+
+def _parts(e: sympy.Basic) -> tuple[sympy.Basic, ...]:
+    """The expressions that an expression is made of."""
+    if not isinstance(e, sympy.Piecewise):
+        return e.args
+    parts: list[sympy.Basic] = []
+    for value, condition in e.args:
+        parts.append(value)
+        if condition is sympy.true:
+            continue
+        if not isinstance(condition, _COMPARISONS):
+            raise MechanismError(f"the pose contains a Piecewise with the condition {shown(condition)}; give one such as q < 1")
+        parts += [condition.lts, condition.gts]
+    return tuple(parts)
 
 
 def _sign(x: float) -> float:

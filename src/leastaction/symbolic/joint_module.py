@@ -11,12 +11,12 @@ from ..compiling.modules import generated_module
 from . import emit
 from .graph import Graph
 from .program import Block, PoseGraph
+from .reading import comment, shown
 from .transform import Transform
 
-_HEAD = '''"""Joint {name!r}, generated from its pose.
+_HEAD = '''"""A joint, generated from its pose."""
 
 {pose}
-"""
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
@@ -90,15 +90,16 @@ def pose_symbols() -> tuple[sympy.Matrix, sympy.Matrix]:
     return rotation, sympy.Matrix([sympy.Symbol(f"x{r}", real=True) for r in range(3)])
 
 
-def joint_module(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> ModuleType:
+def joint_module(charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> ModuleType:
     """The compiled module of a joint, from disk if its pose has been compiled before."""
-    made_from = "\n".join([name, str(q), str(parameters), *(chart.fingerprint() for chart in charts)])
-    return generated_module("joint", made_from, lambda: source(name, charts, q, parameters))
+    made_from = "\n".join([str(len(q)), str(len(parameters)), *(chart.fingerprint() for chart in charts)])
+    return generated_module("joint", made_from, lambda: source(charts, q, parameters))
 
 
-def source(name: str, charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> str:
+def source(charts: Sequence[Chart], q: Symbols, parameters: Symbols) -> str:
+    """Contains nothing that the user wrote: coordinates and parameters are numbered, what is described is a comment."""
     described = "\n\n".join(_described(chart.transform, q, parameters) for chart in charts)
-    parts = [_HEAD.format(name=name, pose=described)]
+    parts = [_HEAD.format(pose=comment(described))]
     suffixes = ["_first", "_second"] if len(charts) > 1 else [""]
     for suffix, chart in zip(suffixes, charts, strict=True):
         parts += _chart_functions(suffix, chart, q, parameters)
@@ -135,7 +136,7 @@ def _chart_functions(suffix: str, chart: Chart, q: Symbols, parameters: Symbols)
 def _described(transform: Transform, q: Symbols, parameters: Symbols) -> str:
     lines = [f"coordinates {', '.join(map(str, q))}" + (f"; parameters {', '.join(map(str, parameters))}" if parameters else "")]
     for R, p in transform.factors:
-        turn = "" if R.is_Identity else f"  turn {R.tolist()}"
-        move = "" if p.is_zero_matrix else f"  move {list(p)}"
+        turn = "" if sympy.eye(3) == R else f"  turn {shown(R.tolist(), 1000)}"
+        move = "" if p == sympy.zeros(3, 1) else f"  move {shown(list(p), 1000)}"
         lines.append(f"{turn}{move}")
-    return "\n".join(line[:1000].replace("\\", "/") for line in lines)
+    return "\n".join(lines)

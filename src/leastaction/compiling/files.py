@@ -1,0 +1,69 @@
+"""Files of the cache: written in one go, read only if they are what was written.
+
+A cache must never be the reason why a simulation fails.  A file that is cut off or damaged is removed and made again; a disk that is full
+or read-only means that nothing is kept.  Both are said once per process, on stderr, for the next start will take longer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+_DIGEST = hashlib.sha256().digest_size
+_said: set[str] = set()
+
+
+def read(path: str | Path) -> bytes | None:
+    """What `write` wrote there; None if there is nothing, or not that."""
+    try:
+        whole = Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        say_once("read", f"{path} cannot be read ({error.strerror}); it is made again")
+        return None
+    checksum, content = whole[:_DIGEST], whole[_DIGEST:]
+    if hashlib.sha256(content).digest() != checksum:
+        discard(path)
+        return None
+    return content
+
+
+def discard(path: str | Path) -> None:
+    """Remove a damaged file."""
+    with suppress(OSError):
+        os.unlink(path)
+    say_once("damaged", f"{path} is damaged; it is removed and made again")
+
+
+def write(path: str | Path, content: bytes) -> bool:
+    """Write the content and its checksum, for other processes all of it or nothing; False if that is impossible."""
+    return write_plainly(path, hashlib.sha256(content).digest() + content)
+
+
+def write_plainly(path: str | Path, content: bytes) -> bool:
+    """The same without a checksum."""
+    part = ""
+    try:
+        handle, part = tempfile.mkstemp(dir=Path(path).parent, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(part, path)
+    except OSError as error:
+        with suppress(OSError):
+            if part:
+                os.unlink(part)
+        say_once("write", f"{Path(path).parent} cannot be written to ({error.strerror}); machine code is not kept")
+        return False
+    return True
+
+
+def say_once(kind: str, sentence: str) -> None:
+    """Tell the user about the cache, once for each kind of trouble."""
+    if kind not in _said:
+        _said.add(kind)
+        print(f"leastaction: in the cache of machine code, {sentence}", file=sys.stderr, flush=True)

@@ -1,0 +1,107 @@
+"""The energy ledger: work and heat explain the energy of a run up to the error of the integrator, and a run that explodes says so."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.errors import ConvergenceError, StateError
+
+
+def push(t, q, v, tau):
+    tau[0] += np.sin(3.0 * t)
+    tau[1] -= 0.2 * v[1]
+
+
+def pendulum(*forces, prescribed=False):
+    mech = la.examples.double_pendulum()
+    for force in forces:
+        mech.add_force(force)
+    if prescribed:
+        mech.add_constraint(la.Prescribed("upper", "0.4 * sin(3 * t) + 1.0"))
+    return mech.compile()
+
+
+def balance(model, steps, **options):
+    """Largest energy that is not explained, relative to the energy that moves."""
+    start = model.assemble({"upper": 1.0, "lower": 0.5}, hold=["lower"])
+    v = model.project_velocity(start, [0.0, 0.0])
+    run = la.simulate(model, dt=1.0 / steps, steps=steps, q=start, v=v, **options)
+    assert not run.warnings
+    return np.abs(run.energy_balance).max() / np.ptp(run.kinetic), run
+
+
+CASES = {
+    "damper": (lambda: pendulum(la.Damper("lower", 0.5)), {}),
+    "wrench": (lambda: pendulum(la.Wrench("lower", force=(3.0, 0.0, 1.0))), {}),
+    "function": (lambda: pendulum(la.CustomForce(push)), {}),
+    "law": (lambda: pendulum(la.Drag("lower", linear=0.5, quadratic=0.1)), {}),
+    "constant": (pendulum, {"tau": [2.0, -1.0]}),
+    "control": (pendulum, {"control": lambda t, state: [-2.0 * state.v[0], 1.0]}),
+    "prescribed": (lambda: pendulum(prescribed=True), {}),
+    "all": (lambda: pendulum(la.Damper("lower", 0.3), la.CustomForce(push), prescribed=True), {"tau": [0.5, 0.5]}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_energy_is_explained_to_the_order_of_the_steps(case):
+    make, options = CASES[case]
+    model = make()
+    (coarse, _), (fine, run) = balance(model, 100, **options), balance(model, 400, **options)
+    moved = max(np.abs(run.work).max(), np.abs(run.dissipated).max())
+    assert moved > 20 * fine * np.ptp(run.kinetic), "nothing to explain: the test tests nothing"
+    assert fine < 2e-2 and fine < 0.35 * coarse
+    assert np.all(np.diff(run.dissipated) >= 0.0)
+
+
+def test_not_all_nodes():
+    model = pendulum(la.Damper("lower", 0.5))
+    run = la.simulate(model, dt=0.01, steps=20, q=[1.0, 0.0], record_every=5)
+    with pytest.raises(StateError, match="record_every=1"):
+        _ = run.energy_balance
+    assert run.warnings == ()
+    free = la.simulate(pendulum(), dt=0.01, steps=20, q=[1.0, 0.0], record_every=5)
+    assert len(free.energy_balance) == 5
+
+
+def stiff():
+    mech = la.Mechanism(gravity=(0.0, 0.0, 0.0))
+    mech.add_body("mass", joint=la.Prismatic((1, 0, 0)), mass=1.0)
+    mech.add_force(la.Spring("mass", 4.0))
+    return mech.compile()
+
+
+def test_silent_instability_is_not_silent():
+    """h omega = 2.2 with the trapezoid: the energy grows without end, and every step is solved."""
+    model = stiff()
+    run = la.simulate(model, dt=1.1, steps=100, q=[1.0])
+    assert run.energy[-1] > 1e10 * run.energy[0] and run.message == "finished"
+    assert len(run.warnings) == 1 and "cannot be explained" in str(run) and 'quadrature="midpoint"' in str(run)
+    with pytest.raises(ConvergenceError, match="cannot be explained") as caught:
+        la.simulate(model, dt=1.1, steps=100, q=[1.0], strict=True)
+    until = caught.value.trajectory
+    assert 1 <= len(until) < 20 and until.energy.max() < 100 * run.energy[0]
+    calm = la.simulate(model, dt=0.5, steps=1000, q=[1.0], strict=True)
+    assert calm.warnings == ()
+
+
+def test_rest_is_no_reason_to_worry():
+    model = la.examples.chain(5).compile()
+    assert la.simulate(model, dt=1e-3, steps=50, strict=True).warnings == ()
+
+
+def test_no_alarm_in_a_bundled_example():
+    """Half a second of every mechanism that Variational takes, pushed a little."""
+    alarmed, tried = [], 0
+    for name in la.examples.__all__:
+        if name.startswith(("random", "LISTING", "hanging_scissor_start")):
+            continue
+        model = getattr(la.examples, name)().compile()
+        try:
+            q = model.assemble()
+            v = model.project_velocity(q, 0.3 * np.ones(model.nv))
+            run = la.simulate(model, dt=1e-3, steps=500, q=q, v=v)
+        except StateError:
+            continue  # constraints on velocities, or a start that has to be given
+        tried += 1
+        alarmed += [(name, *run.warnings)] if run.warnings else []
+    assert not alarmed and tried > 20

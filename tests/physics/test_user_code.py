@@ -1,0 +1,75 @@
+"""Functions of the user in compiled code: exceptions end the run with their line, indices are checked, what is read cannot be written."""
+
+import pytest
+
+import leastaction as la
+from leastaction.errors import ConvergenceError, MechanismError
+from leastaction.forces import Force
+
+
+def late(t, q, v, tau):
+    if t > 0.055:
+        raise ValueError("too late")
+    tau[0] -= v[0]
+
+
+def outside(t, q, v, tau):
+    tau[0] -= v[int(100 * t)]
+
+
+def writes(t, q, v, tau):
+    if t > 1.0:
+        q[0] = 1.0
+
+
+def law_outside(t, R, x, V, p, W):
+    W[3] += p[int(100 * t)]
+
+
+def law_writes(t, R, x, V, p, W):
+    if t > 1.0:
+        V[0] = 1.0
+
+
+class Law(Force):
+    def __init__(self, law):
+        self.law = law
+
+    def apply(self, builder):
+        builder.add_body_force("law", "tip", self.law, [1.0, 2.0])
+
+
+def simulate(force, **options):
+    mech = la.examples.chain(2)
+    mech.add_force(force)
+    return la.simulate(mech.compile(), dt=0.01, steps=20, **options)
+
+
+def test_an_exception_ends_the_run_and_is_shown():
+    words = r"'late' raised an exception at t = 0.06 s, ValueError: too late, in line \d+ of .*test_user_code"
+    with pytest.raises(ConvergenceError, match=words) as caught:
+        simulate(la.CustomForce(late))
+    assert caught.value.trajectory.t[-1] == pytest.approx(0.06)
+
+
+def test_an_index_out_of_range_is_found():
+    with pytest.raises(ConvergenceError, match="IndexError: index 2 is out of bounds"):
+        simulate(la.CustomForce(outside))
+    with pytest.raises(ConvergenceError, match="infinite or NaN.*laws on bodies"):
+        simulate(Law(law_outside))
+
+
+def test_what_is_read_cannot_be_written():
+    with pytest.raises(MechanismError, match="'writes'.*changes one of q and v, which it may only read"):
+        simulate(la.CustomForce(writes))
+    with pytest.raises(MechanismError, match="law.*changes one of R, x, V and p, which it may only read"):
+        simulate(Law(law_writes))
+
+
+def test_a_failure_is_told_once():
+    """A later run that fails for another reason does not get the blame of an earlier one."""
+    with pytest.raises(ConvergenceError, match="too late"):
+        simulate(la.CustomForce(late))
+    with pytest.raises(ConvergenceError) as caught:
+        simulate(la.CustomForce(late), integrator=la.Variational(tol=1e-16, max_evaluations=3))
+    assert "too late" not in str(caught.value)
