@@ -243,7 +243,7 @@ def test_joint_reactions_of_both_formulations_agree(loaded_tree):
     one, other = runs.values()
     assert np.abs(one.q - other.q).max() < 1e-9
     for name in one.reactions:
-        assert np.abs(one.reactions[name].wrench - other.reactions[name].wrench).max() < 1e-6
+        assert np.abs(one.reactions[name].wrench - other.reactions[name].wrench).max() < 1e-8
 
 
 def test_multipliers_of_maximal_are_the_reactions():
