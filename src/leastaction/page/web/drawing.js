@@ -306,7 +306,7 @@ class Drawing {
       for (const run of runs) renderer.draw(this.visible(run, true), run.base);
       for (const { batch, times } of this.traces) {
         renderer.draw([{ batch }], 0, { opacity: 0.22 });
-        renderer.draw([{ batch, count: times.filter((t) => t <= time).length - 1 }], 0);
+        if (time > times[0]) renderer.draw([{ batch, count: time < times.at(-1) ? interval(times, time) : times.length - 1 }], 0);
       }
     });
     renderer.onTop(() => renderer.blended(() => {
