@@ -7,6 +7,7 @@ import pytest
 from support.browser import Browser, missing
 
 import leastaction as la
+from leastaction.page.notebook import inline
 from leastaction.pose import rotation_of_quaternion
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
@@ -256,19 +257,56 @@ def test_several_runs_over_each_other(browser, tmp_path):
     assert blue.sum() > 50 and orange.sum() > 50
 
 
-def test_a_single_pose_and_a_mesh(browser, tmp_path):
+def test_a_single_pose_and_meshes(browser, tmp_path):
+    """A large mesh and a small one, which software renderers get in another way."""
     trimesh = pytest.importorskip("trimesh")
     trimesh.creation.torus(0.3, 0.1).export(tmp_path / "ring.stl")
+    trimesh.creation.box(extents=(0.3, 0.3, 0.3)).export(tmp_path / "box.stl")
     mech = la.Mechanism(gravity=(0, -9.81, 0), name="</script><b>ring</b>")
     mech.add_body("ring", joint=la.Free(), mass=1.0, inertia=(0.1, 0.1, 0.2))
     mech.add_shape("ring", la.Mesh(tmp_path / "ring.stl"), color=(0.1, 0.6, 0.2))
+    mech.add_shape("ring", la.Mesh(tmp_path / "box.stl"), color=(0.8, 0.1, 0.1))
     run = la.simulate(mech.compile(), dt=1e-2, steps=0)
     run.to_html(tmp_path / "ring.html")
     browser.open(tmp_path / "ring.html")
     pixels = picture(browser)
-    assert ((pixels[..., 1] > 1.5 * pixels[..., 0]) & (pixels[..., 1] > 60)).sum() > 500
+    green = ((pixels[..., 1] > 1.5 * pixels[..., 0]) & (pixels[..., 1] > 60)).sum()
+    red = ((pixels[..., 0] > 2.0 * pixels[..., 1]) & (pixels[..., 0] > 60)).sum()
+    assert 0.02 * red < green < 50 * red and red + green < 0.6 * pixels[..., 0].size and min(red, green) > 300
     assert browser.run("document.querySelector('h1').textContent") == "</script><b>ring</b>"
     browser.run("leastaction.player.play(); leastaction.player.step(1); 0")
+
+
+def test_a_loop_shows_the_error_of_its_constraint(browser, tmp_path):
+    model = la.examples.four_bar().compile()
+    run = la.simulate(model, dt=1e-2, duration=0.5, q=model.assemble())
+    run.to_html(tmp_path / "loop.html")
+    browser.open(tmp_path / "loop.html")
+    seek(browser, 0.3)
+    last = "leastaction.plots.panels.at(-1)"
+    assert browser.run(f"{last}.element.querySelector('b').textContent") == "Constraint error"
+    assert np.allclose(browser.run(f"Array.from({last}.shown[0].y)"), run.constraint_error, atol=1e-4 * run.constraint_error.max())
+    before = picture(browser)
+    browser.run("document.getElementById('show-errors').click()")
+    marked = picture(browser)
+    green = (marked[..., 1] > 1.4 * marked[..., 0]) & (marked[..., 1] > 1.4 * marked[..., 2])
+    assert differing(before, marked) > 1e-4 and green.sum() > 20  # closed to the tolerance of the solver
+
+
+def test_inline_as_in_a_notebook(browser, tmp_path, run):
+    """In a frame without rights but to run scripts: the scene is drawn there, too."""
+    text = inline(la.page.make(run), height=500)
+    (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><title>notebook</title><body style='margin:0'>{text}</body>", encoding="utf-8")
+    browser.call("Page.navigate", url=(tmp_path / "notebook.html").as_uri())
+    from PIL import Image
+
+    for _ in range(100):
+        browser.run("new Promise((done) => setTimeout(() => done(1), 100))")
+        with Image.open(io.BytesIO(browser.screenshot())) as image:
+            pixels = np.asarray(image.convert("RGB")).astype(int)
+        if ((pixels[..., 0] > 1.7 * pixels[..., 1]) & (pixels[..., 0] > 1.7 * pixels[..., 2]) & (pixels[..., 0] > 90)).sum() > 100:
+            return
+    raise AssertionError("the red box of the arm is not seen")
 
 
 def test_without_webgl_the_page_says_so(browser, tmp_path, run):

@@ -62,7 +62,7 @@ class Scene:
         for row in range(1, len(model.bodies) + 1):
             self._add_joint(row)
         for point in self.skeleton.anchors:
-            self._solid("box", 0, Pose(self.skeleton.local[point]), 0.09 * self.unit * np.ones(3), "ground")
+            self._solid("box", 0, Pose(self.skeleton.local[point]), 0.065 * self.unit * np.ones(3), "ground")
         self._add_discs()
 
     # ------------------------------------------------------------------------------------------------ how far it extends

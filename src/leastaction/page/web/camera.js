@@ -24,6 +24,7 @@ class Camera {
     else if (extent[0] < 0.2 * most) [this.azimuth, this.elevation] = [-18 * degrees, 9 * degrees];
     else if (extent[2] < 0.2 * most) this.elevation = 38 * degrees;
     this.offset = [0, 0, 0];
+    this.isMoved = false;
     this.fitDistance();
     this.changed();
   }
@@ -75,23 +76,28 @@ class Camera {
     return { matrix: multiply(projection, lookAt(eye, target, [0, 0, 1])), eye, target, pixel: 2 * Math.tan(FIELD_OF_VIEW / 2) };
   }
 
+  move() {
+    this.isMoved = true;
+    this.changed();
+  }
+
   orbit(dx, dy) {
     const limit = 0.495 * Math.PI;
     this.azimuth -= dx * 0.008;
     this.elevation = clamp(this.elevation + dy * 0.008, -limit, limit);
-    this.changed();
+    this.move();
   }
 
   pan(dx, dy) {
     const { right, above } = this.axes();
     const size = (2 * Math.tan(FIELD_OF_VIEW / 2) * this.distance) / Math.max(this.canvas.clientHeight, 1);
     this.offset = add(this.offset, add(scale(right, -dx * size), scale(above, dy * size)));
-    this.changed();
+    this.move();
   }
 
   zoom(factor) {
     this.distance = clamp(this.distance * factor, 1e-4 * this.space.size, 60 * this.space.size);
-    this.changed();
+    this.move();
   }
 
   listen() {

@@ -14,6 +14,7 @@ const THEMES = {
 const RUN_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"].map(colour);
 const ALONG = ["#2b62d9", "#1aa0b8", "#35b779", "#f2b134", "#e4572e"].map(colour); // along a long tree
 const AXES = ["#e5484d", "#30a46c", "#3e7bfa"].map(colour);
+const SEEN = 2; // pixels: joints and masses, a tenth of this, are not drawn on links that are shorter
 const LINEAR = colour("#f2a20c");
 const FORCE = colour("#16a085");
 const ANGULAR = colour("#c2408f");
@@ -111,9 +112,9 @@ class Drawing {
   makeBatches(run) {
     const { theme } = this;
     const groups = new Map();
-    const put = (group, kind, solid, numbers) => {
-      const key = `${group} ${solid}`;
-      if (!groups.has(key)) groups.set(key, { group, kind, solid, numbers: [] });
+    const put = (group, kind, solid, numbers, isFine = false) => {
+      const key = `${group} ${solid} ${isFine}`;
+      if (!groups.has(key)) groups.set(key, { group, kind, solid, isFine, numbers: [] });
       groups.get(key).numbers.push(...numbers);
     };
     const shaped = new Set(run.shaped);
@@ -132,11 +133,12 @@ class Drawing {
       let [r, g, b, opacity] = rgba ?? [...tint(role, owner), 1];
       if (role === "shape" && this.runs.length > 1) [r, g, b] = mix([r, g, b], bodyColour(run, 1, 2), 0.7);
       const group = opacity < 1 ? "clear" : groupOf(role, owner);
-      put(group, "solid", solid, [row, role === "mass" && this.runs.length === 1 ? 1 : 0, px, py, pz, qx, qy, qz, qw, sx, sy, sz, r, g, b, opacity]);
+      put(group, "solid", solid, [row, role === "mass" && this.runs.length === 1 ? 1 : 0, px, py, pz, qx, qy, qz, qw, sx, sy, sz, r, g, b, opacity],
+        role === "joint" || role === "mass");
     }
     run.batches?.forEach(({ batch }) => batch.free());
-    run.batches = [...groups.values()].map(({ group, kind, solid, numbers }) => {
-      return { group, batch: new Batch(this.renderer, kind, this.solids[solid]).fill(numbers) };
+    run.batches = [...groups.values()].map(({ group, kind, solid, isFine, numbers }) => {
+      return { group, isFine, batch: new Batch(this.renderer, kind, this.solids[solid]).fill(numbers) };
     });
   }
 
@@ -225,11 +227,12 @@ class Drawing {
     this.renderer.send(poses, this.ghostRow);
   }
 
-  /** Batches of a run that are switched on. */
+  /** Batches of a run that are switched on; without joints and masses where they are much smaller than a pixel. */
   visible(run, clear = false) {
     const { shown } = this;
     const on = { bare: true, shape: true, spring: true, constraint: true, covered: shown.skeleton, mass: shown.masses };
-    return run.batches.filter(({ group }) => (clear ? group === "clear" : on[group]));
+    const isFar = run.unit < SEEN * this.pixelSize;
+    return run.batches.filter(({ group, isFine }) => (clear ? group === "clear" : on[group] && !(isFine && isFar)));
   }
 
   /** What changes with every frame: arrows of momentum and forces, the centre of mass, marks of errors. */
@@ -295,6 +298,7 @@ class Drawing {
     this.makeDynamic(time);
     const up = new Float32Array(this.header.up);
     renderer.begin(camera, this.theme, floor, up);
+    this.pixelSize = (camera.pixel * length(subtract(camera.eye, camera.target))) / this.renderer.canvas.clientHeight;
     for (const run of runs) renderer.draw(this.visible(run), run.base);
     const dynamic = Object.values(this.dynamic).map((batch) => ({ batch }));
     if (shown.grid) renderer.drawFloor();
@@ -306,7 +310,7 @@ class Drawing {
       for (const run of runs) renderer.draw(this.visible(run, true), run.base);
       for (const { batch, times } of this.traces) {
         renderer.draw([{ batch }], 0, { opacity: 0.22 });
-        renderer.draw([{ batch, count: times.filter((t) => t <= time).length - 1 }], 0);
+        if (time > times[0]) renderer.draw([{ batch, count: time < times.at(-1) ? interval(times, time) : times.length - 1 }], 0);
       }
     });
     renderer.onTop(() => renderer.blended(() => {

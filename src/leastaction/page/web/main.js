@@ -23,8 +23,7 @@ class Page {
     if (header.space.size > 5 * header.space.pose) this.follow("centre of mass");
     new ResizeObserver(() => {
       this.plots.draw();
-      if (!this.wasSized) this.camera.fit(); // in a notebook the size is known late
-      this.wasSized = this.canvas.clientWidth > 0;
+      if (!this.camera.isMoved) this.camera.fit(); // until somebody chose a view; in a notebook the size is known late
       stale();
     }).observe(document.getElementById("stage"));
     this.canvas.addEventListener("webglcontextlost", () => fail("the graphics card gave up; reload the page"));
