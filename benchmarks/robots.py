@@ -247,7 +247,10 @@ def measure(quick: bool = False, show=lambda text: print(text, file=sys.stderr, 
 
 
 def page(quick: bool, passes: int) -> str:
-    robots = measure(quick)
+    return render(measure(quick))
+
+
+def render(robots: list[Robot]) -> str:
     body = [_row(robot) for robot in robots]
     refused = [f"- {_name(r)}: {r.refused.splitlines()[0]}" for r in robots if r.refused]
     flown = [r.measured for r in robots if not r.refused]
