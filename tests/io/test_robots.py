@@ -110,3 +110,45 @@ def test_the_first_error_of_a_robot_names_what_to_ignore(robots):
     with pytest.raises(la.StateError, match=r"'panda_joint4' is beyond its upper limit -0.0698.*q=\{'panda_joint4': -0.0698\}"):
         la.simulate(model, dt=1e-3, steps=1)
     assert np.isfinite(la.simulate(model, dt=1e-3, steps=5, q={"panda_joint4": -1.5}).energy).all()
+
+
+def check_couplings(file, ignore, rng):
+    """Accelerations with the couplings kept as constraints, and by Pinocchio, which leaves the coupled coordinates out."""
+    import pinocchio as pin
+
+    mech = la.load(file, ignore=ignore)
+    model, theirs = mech.compile(), pin.buildModelFromUrdf(str(file), mimic=True)
+    followers = {gear.joint1: gear for gear in mech.constraints}
+    free = [name for name in list(theirs.names)[1:] if name not in followers]
+    assert followers and len(free) == theirs.nv
+    z, dz = 0.3 * rng.normal(size=(2, theirs.nv))
+    q, v = dict(zip(free, z, strict=True)), dict(zip(free, dz, strict=True))
+    for name, gear in followers.items():
+        q[name], v[name] = gear.ratio * q[gear.joint2] + gear.offset, gear.ratio * v[gear.joint2]
+    data = theirs.createData()
+    q_pin = pin.integrate(theirs, pin.neutral(theirs), z)  # theirs has cosine and sine of continuous joints
+    M = pin.crba(theirs, data, q_pin)
+    M = np.triu(M) + np.triu(M, 1).T
+    wanted = np.linalg.solve(M, -pin.nonLinearEffects(theirs, data, q_pin, dz))
+    a = la.dynamics.forward(model, q, v)
+    got = np.concatenate([a[model.v_slice(name)] for name in free])
+    assert np.abs(M @ (got - wanted)).max() < 1e-9 * np.abs(M @ wanted).max()
+    for name, gear in followers.items():
+        np.testing.assert_allclose(a[model.v_slice(name)], gear.ratio * a[model.v_slice(gear.joint2)], atol=1e-9 * np.abs(a).max())
+
+
+def test_couplings(tmp_path):
+    path = tmp_path / "coupled.urdf"
+    mimic = '<mimic joint="shoulder" multiplier="-0.4" offset="0.05"/>'
+    path.write_text(SMALL.replace('<axis xyz="0 1 0"/>', f'<axis xyz="0 1 0"/>{mimic}').replace('"continuous"', '"revolute"').replace(
+        '<origin xyz="0 0.2 0"/>', '<origin xyz="0 0.2 0"/><limit lower="-3" upper="3" effort="1" velocity="1"/>'))  # fmt: skip
+    for seed in range(5):
+        check_couplings(path, (), np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("name", ["panda/panda", "tiago_pro/tiago_pro"])  # Pinocchio cannot read those of talos
+def test_couplings_of_robots(robots, name):
+    file = next((f for f in robots.files() if robots.short(f) == name), None)
+    if file is None:
+        pytest.skip(HOW)
+    check_couplings(file, ["friction", "dynamics", "damping"], np.random.default_rng(0))

@@ -87,6 +87,22 @@ def test_speed_page_renders():
         assert part in text
 
 
+def test_robots_page_renders():
+    robots = load("robots")
+    model = la.examples.chain(2).compile()
+    file = (robots.folder() or Path("/")) / "arm_description" / "urdf" / "arm.urdf"
+    compared = dict.fromkeys(("mass matrix", "gravity", "frames", "total mass"), 1e-15)
+    flown = {"order 2": 1e-4, "gain": 2.0, "order 4": 1e-8, "later gain": 4.0}
+    text = robots.render([
+        robots.Robot(file, False, ("friction",), model=model, measured=compared | flown, elsewhere=["", "a step at 0.5 s is not solved"]),
+        robots.Robot(file, True, model=model, measured=compared | flown | {"gain": np.nan}),
+        robots.Robot(file, True, refused="arm.urdf:3: no"),
+    ])  # fmt: skip
+    assert_tables_are_whole(text)
+    for part in ("2 of 3", "arm/arm", "friction", "2.0, and 4.0 from h / 4", "1 of 2 runs", "at 0.5 s is not solved", "arm.urdf:3: no"):
+        assert part in text
+
+
 def test_lee2016_page_renders():
     lee = load("lee2016")
     residual = dict.fromkeys((lee.DRNEA, lee.DRNEA_CAYLEY, lee.SVI_MERGED, lee.SVI_TWISTS), 1e-6) | {lee.SVI_PAPER: 7e-6}

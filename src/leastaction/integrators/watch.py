@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, rewind
+from ..kernels.tree.layout import QI
 from ..limits import Limit
 from ..model import Model
 from .base import Advance, Stepper
@@ -20,12 +23,15 @@ class LimitWatch:
     """The limits of a model as arrays; false if there are none."""
 
     def __init__(self, model: Model):
-        self.limits = [limit for limit in model.limits if np.isfinite(limit.lower) or np.isfinite(limit.upper)]
+        self.limits = [limit for limit in model.limits if isfinite(limit.lower) or isfinite(limit.upper)]
         self._model = model
-        self._columns = np.array([model.q_slice(limit.joint).start for limit in self.limits], dtype=np.int64)
+        self._fine: Record | None = None
+        if not self.limits:
+            return
+        first = dict(zip(model.joint_names, model.tree.link[1:, QI].tolist(), strict=True))
+        self._columns = np.array([first[limit.joint] for limit in self.limits])
         self._lower = np.array([limit.lower - _ROUNDING for limit in self.limits])
         self._upper = np.array([limit.upper + _ROUNDING for limit in self.limits])
-        self._fine: Record | None = None
 
     def __bool__(self) -> bool:
         return bool(self.limits)

@@ -54,7 +54,7 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     """
     where = _path(path)
     form = _format(where, "read")
-    known = _options(form)
+    known = _options(form) if options else []
     for name in options:
         if name not in known:
             takes = f"takes {', '.join(f'{k}=' for k in known)}" if known else "takes no options"
