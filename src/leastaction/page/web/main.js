@@ -76,7 +76,7 @@ class Page {
   /** Where what is followed is now, upright axes; null if nothing is. */
   followedPlace() {
     if (!this.followed) return null;
-    const [run] = this.runs;
+    const run = this.runs.find((one) => one.place.has(this.followed)) ?? this.runs[0];
     const place = run.place.get(this.followed);
     return apply3(this.header.up, place ? run.toWorld(place.row, place.position) : run.centreOfMass());
   }
