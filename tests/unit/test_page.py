@@ -142,6 +142,20 @@ def test_bad_options_are_named(run, options, named):
         la.page.make(run, **options)
 
 
+def test_reactions_are_drawn_where_they_act():
+    """Two rods of 1 kg at rest: the upper pin carries both, the lower one its own; each at the origin of its body."""
+    still = la.simulate(la.examples.chain(2).compile(), dt=1e-2, steps=5)
+    header, array = unpacked(la.page.make(still, reactions=True).text)
+    arrows = header["runs"][0]["arrows"]
+    assert [(a["name"], a["row"]) for a in arrows] == [("link1", 1), ("link2", 2)] and all(np.abs(a["point"]).max() < 1e-9 for a in arrows)
+    for arrow, weight in zip(arrows, (19.62, 9.81), strict=True):
+        along = [curve["low"] + curve["step"] * array(curve["values"])[:, 0] for curve in arrow["panel"]["curves"]]
+        np.testing.assert_allclose(along, np.tile([[0.0], [0.0], [weight]], len(along[0])), atol=1e-4)
+    assert len(unpacked(la.page.make(still, reactions=["link2"]).text)[0]["runs"][0]["arrows"]) == 1
+    with pytest.raises(la.LeastActionError, match="'pin'"):
+        la.page.make(still, reactions=["pin"])
+
+
 def test_arrows_belong_to_one_run(run):
     with pytest.raises(la.StateError, match="belong to one run"):
         la.page.make([run, run], arrows={"pull": ("tip", np.zeros((len(run), 3)))})

@@ -59,6 +59,7 @@ def make(
     title: str | None = None,
     traces: Sequence[str] = (),
     arrows: Mapping[str, tuple[str, ArrayLike]] | None = None,
+    reactions: Sequence[str] | bool = False,
     accuracy: float | None = None,
     triangles: int | None = TRIANGLES,
     max_mb: float = MOST_MB,
@@ -70,6 +71,7 @@ def make(
     title       default: the name of the mechanism
     traces      names of bodies or frames whose paths are drawn
     arrows      of one run: {name: (body or frame, vectors (T, 3) in world axes)}, forces for example; drawn where the frame is
+    reactions   names of joints and constraints whose forces are drawn, see docs/reactions.md; True: all that have a force
     accuracy    m; how far a point of a body may be from where it is at any recorded node.  Default: 0.1 mm, or 1e-6 of the space
                 the motion needs, if that is more.  Fewer keyframes are kept if it is larger
     triangles   of all meshes together, at most; None: as many as the files have
@@ -84,6 +86,8 @@ def make(
         if len(shown) > 1:
             raise StateError("arrows belong to one run; write a page of this run alone")
         shown[0].add_arrows(arrows)
+    for one in shown:
+        one.add_reactions(reactions)
     reader.decimate()
     up = _upright(shown[0].run)
     space = _space(shown, up)
@@ -145,6 +149,23 @@ class _Shown:
             if values.shape != (nodes, 3):
                 raise StateError(f"arrow {name!r} has shape {values.shape}; it needs three numbers for each of the {nodes} recorded nodes")
             self.arrows.append((name, frames[frame][0], frames[frame][1].p, values))
+
+    def add_reactions(self, wanted: Sequence[str] | bool) -> None:
+        """Forces of joints and constraints, each on the body it acts on."""
+        if wanted is False:
+            return
+        found = self.run.reactions
+        names = [wanted] if isinstance(wanted, str) else list(found) if wanted is True else list(wanted)
+        R, p = Kinematics(self.run.model).world(self.run.q[:1])
+        for name in names:
+            reaction = found[name]
+            if reaction.wrench is None:
+                if wanted is True:
+                    continue
+                raise StateError(f"reactions: {name!r} acts on joint coordinates, which is no force at a point; leave it out")
+            row = self.run.model.frames[reaction.on][0]
+            point = reaction.point[0] if row == 0 else R[0, row - 1].T @ (reaction.point[0] - p[0, row - 1])
+            self.arrows.append((name, row, point, reaction.force))
 
     def sampled(self) -> tuple[Array, Array]:
         chosen = np.unique(np.linspace(0, len(self.run) - 1, min(len(self.run), _SAMPLES)).astype(int))
