@@ -203,3 +203,23 @@ def test_a_density_that_never_ends(model, density):
     with pytest.raises(LeastActionError, match="density") as caught:
         la.simulate(model, dt=1e-3, duration=10.0, integrator=la.AdaptiveStep(density=density))
     assert caught.value.trajectory is not None
+
+
+def test_a_disc_that_lies_flat_is_named():
+    disc = la.examples.rolling_disc().compile()
+    flat = [0.0, 0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0]
+    with pytest.raises(la.StateError, match="Rolling.*cannot be computed"):
+        disc.assemble(flat)
+
+
+def test_an_inertia_near_the_largest_number_is_named():
+    with pytest.raises(la.MechanismError, match="more than arithmetic can hold"):
+        body(inertia=(1e308, 1e308, 1e308))
+
+
+def test_saving_names_what_hangs_on_nothing(tmp_path):
+    mech = la.Mechanism()
+    mech.add_body("lost", "nowhere", la.Revolute(), mass=1.0)
+    with pytest.raises(la.FormatError, match="'lost' hangs on 'nowhere', which does not exist"):
+        la.save(mech, tmp_path / "x.sexp")
+    assert not (tmp_path / "x.sexp").exists()

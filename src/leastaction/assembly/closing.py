@@ -109,14 +109,14 @@ class Closing:
 
 def _defined(rows: Array, closing: TreeClosing | Closing) -> Array:
     """The rows, unless one of them is not a number here."""
+    if np.all(np.isfinite(rows)):
+        return rows
     bad = ~np.all(np.isfinite(rows.reshape(len(rows), -1)), axis=1)
-    if bad.any():
-        names = [name for name, wrong in zip(closing.row_names(), bad.tolist(), strict=True) if wrong]
-        raise StateError(
-            f"{listed(names)} of the constraints of {closing.model.name!r} cannot be computed in this configuration (a rolling disc that "
-            "lies flat, points that meet, a function outside of where it is defined); start from another one"
-        )
-    return rows
+    names = [name for name, wrong in zip(closing.row_names(), bad.tolist(), strict=True) if wrong]
+    raise StateError(
+        f"{listed(names)} of the constraints of {closing.model.name!r} cannot be computed in this configuration (a rolling disc that lies "
+        "flat, points that meet, a function outside of where it is defined); start from another one"
+    )
 
 
 def closing_of(model: Model, t: float = 0.0) -> TreeClosing | Closing:
