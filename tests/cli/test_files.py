@@ -73,11 +73,12 @@ def test_a_run_is_the_run_of_python(arm, tmp_path, capsys):
         assert list(data["coordinate_names"]) == ["shoulder", "elbow"]
 
 
-def test_csv_and_plot(arm, tmp_path, capsys):
-    out, picture = tmp_path / "run.csv", tmp_path / "energy.png"
+def test_csv_plot_and_page(arm, tmp_path, capsys):
+    out, picture, page = tmp_path / "run.csv", tmp_path / "energy.png", tmp_path / "run.html"
     words = ["run", str(arm), "--duration", "0.1", "--record-every", "10", "--integrator", "rk4", "--out", str(out), "--plot", str(picture)]
-    assert main(words) == 0
-    assert "RK4" in capsys.readouterr().out and picture.read_bytes().startswith(b"\x89PNG")
+    assert main([*words, "--page", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert "RK4" in said and str(page) in said and picture.read_bytes().startswith(b"\x89PNG") and "webgl2" in page.read_text()
     header, *rows = out.read_text().splitlines()
     assert header == '"t","shoulder","elbow","energy"' and len(rows) == 11
 

@@ -87,9 +87,10 @@ def _body(body: Body, depth: int, mechanism: la.Mechanism) -> dict[str, Any]:
 
 def as_text(known: dict[str, Any]) -> str:
     freedoms, constraints = known["degrees of freedom"], known["constraints"]
+    kept = f", {len(constraints)} constraint{'s' * (len(constraints) != 1)}" if constraints else ""
     lines = [
         f"{known['name']}: {known['mass']:.6g} kg in {known['bodies']} bodies, {known['joints that move']} joints that move, "
-        f"{freedoms} degree{'s' * (freedoms != 1)} of freedom" + (f", {len(constraints)} constraints" if constraints else ""),
+        f"{freedoms} degree{'s' * (freedoms != 1)} of freedom{kept}",
         "",
         *_tree(known["tree"]),
     ]

@@ -17,7 +17,7 @@ STOPPED = 3  #: exit code of a run that ended at a limit
 EPILOG = """\
 exit codes: 0 finished, 1 error (explained on stderr), 2 wrong usage, 3 stopped where a joint went beyond its limit
 
-  leastaction run panda.urdf --ignore dynamics --q panda_joint4=-1.5 --duration 2 --out run.npz --plot energy.png
+  leastaction run panda.urdf --ignore dynamics --q panda_joint4=-1.5 --duration 2 --out run.npz --page run.html
 """
 
 
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--integrator", choices=files.INTEGRATORS, default="variational", help="how steps are made")
     parser.add_argument("--record-every", type=int, default=1, metavar="N", help="keep every n-th step")
     parser.add_argument("--out", type=Path, help="write the run to this .npz or .csv file")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page that plays the run in 3-D (.html)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the energy to this picture (.png, .pdf, .svg)")
 
 
@@ -46,6 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         la.plot.energy(result, save_to=arguments.plot)
         written.append(str(arguments.plot))
+    if arguments.page is not None:
+        result.to_html(arguments.page)
+        written.append(str(arguments.page))
     if arguments.json:
         print(json.dumps(described(result, moved, written), indent=2))
     else:
