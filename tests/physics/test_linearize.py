@@ -238,5 +238,5 @@ def test_other_integrators_are_refused(integrator, message):
 
 def test_a_state_of_another_model_is_refused():
     model = la.examples.chain(2).compile()
-    with pytest.raises(la.StateError, match="does not belong"):
-        la.linearize(model, la.Variational(), la.examples.chain(2).compile().state(), 1e-2)
+    with pytest.raises(la.StateError, match="belongs to another compilation"):
+        la.linearize(model, la.Variational(), la.examples.chain(3).compile().state(), 1e-2)

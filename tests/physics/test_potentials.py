@@ -125,7 +125,7 @@ BAD = [
     (lambda: la.NonlinearSpring(lambda x, sp: x, joint="link1", parameters={"k": 1.0}), r"energy\(x, sp, p\)"),
     (lambda: la.NonlinearSpring(lambda x, sp: sp.gamma(x), joint="link1"), "gamma"),
     (lambda: la.NonlinearSpring(lambda x, sp: x.nothing, joint="link1"), "AttributeError"),
-    (lambda: la.UserPotential(lambda q, sp: (q[0], 1), joints=["link1"]), "one expression"),
+    (lambda: la.UserPotential(lambda q, sp: (q[0], 1), joints=["link1"]), r"\(q0, 1\) of the type tuple; it needs an expression"),
     (lambda: la.UserPotential(lambda q, sp: q[0], joints=["link1", "link1"]), "named twice"),
     (lambda: la.UserPotential(lambda q, sp: q[0], joints="link1"), "a list of names"),
     (lambda: la.UserPotential(lambda q, sp: q[0], joints=["elbow"]), "'elbow', which does not exist"),
