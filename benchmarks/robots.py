@@ -306,7 +306,7 @@ converged; the others are refused by name, below.
 - *ignore*: what had to be named because it is not simulated
 - *M*, *gravity*, *frames*: largest difference from Pinocchio, relative (frames: m and 1)
 - *order 2*, *order 4*: largest energy error beside the largest kinetic energy, of `la.Variational()` and its `la.Composition` of order 4,
-  which is measured without couplings (`ignore=["mimic"]`) because it does not keep constraints; *h / 2*: by what factor the error of
+  which is measured without couplings (`ignore=["mimic"]`); *h / 2*: by what factor the error of
   order 2 falls when the step is halved
 
 In numbers: the largest difference in total mass, mass matrix, gravity and frames is {difference:.0e}. The energy error of order 2 is at

@@ -1,9 +1,13 @@
-"""Progress bar on long runs, and a word while kernels compile.  Silent in pipes."""
+"""For whoever waits: a progress bar and a word while kernels compile, both silent in pipes, and Ctrl-C that loses nothing."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _SHOW_AFTER = 1.0  # seconds
 _WIDTH = 30
@@ -42,3 +46,20 @@ class Progress:
 def announce_compilation() -> None:
     """Said once per process, when a kernel is not in the cache on disk."""
     print("leastaction: compiling kernels, once after installation; this takes twenty to fifty seconds ...", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def interrupt_later() -> Iterator[None]:
+    """Ctrl-C inside is seen at the end, so that the steps made are counted.  Only the main thread ever gets one."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[tuple] = []
+    signal.signal(signal.SIGINT, lambda *what: pressed.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if pressed:
+        handler(*pressed[0])

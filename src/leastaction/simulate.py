@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +21,7 @@ from .integrators.guard import Guarded, GuardedStepper
 from .integrators.watch import LimitWatch
 from .kernels.stepping.record import EVERY, ROWS, Record, add_step, copy_row, rewind
 from .model import Coordinates, Model, checked_model
-from .progress import Progress
+from .progress import Progress, interrupt_later
 from .reactions import Nodes, Reactions
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
@@ -82,12 +80,8 @@ def _explained(run: Trajectory) -> Trajectory:
     first = run.first_unexplained
     if first is None:
         return run
-    kept = max(first, 1)
-    until = replace(
-        run, iterations=run.iterations[: kept - 1] if len(run) == run.steps + 1 else run.iterations,
-        t=run.t[:kept], q=run.q[:kept], recorded=run.recorded[:kept], converged=False, message=run.unexplained_in_words,
-        errors=None if run.errors is None else run.errors[:kept], multipliers=None if run.multipliers is None else run.multipliers[:kept],
-    )  # fmt: skip
+    until = run.until(max(first, 1))
+    until.converged, until.message = False, run.unexplained_in_words
     raise ConvergenceError(run.unexplained_in_words, step=first, time=float(run.t[first]), residual=0.0, trajectory=until)
 
 
@@ -340,7 +334,7 @@ class Simulator:
             size = min(chunk, steps - done)
             tau = forces if len(forces) == 1 else forces[done : done + size]
             began = time.perf_counter()
-            with _interrupt_later():
+            with interrupt_later():
                 result = self._advance(size, tau, record, end)
                 self.steps += result.steps
                 if result.limit:
@@ -379,7 +373,7 @@ class Simulator:
             if not self.t < end:
                 break
             self._tau[0] = self._ask(control)
-            with _interrupt_later():
+            with interrupt_later():
                 result = self._one_step()
                 if not result.failure:
                     asked.append(self._tau[0].copy())
@@ -403,23 +397,6 @@ class Simulator:
         trajectory.converged = False
         trajectory.message = message
         return ConvergenceError(message, step=self.steps, time=self.t, residual=result.residual, trajectory=trajectory)
-
-
-@contextmanager
-def _interrupt_later() -> Iterator[None]:
-    """Ctrl-C inside is seen at the end, so that the steps made are counted.  Only the main thread ever gets one."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    pressed: list[tuple] = []
-    signal.signal(signal.SIGINT, lambda *what: pressed.append(what))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if pressed:
-        handler(*pressed[0])
 
 
 def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, control: Control | None, record_every: int) -> Trajectory:

@@ -76,6 +76,16 @@ class Trajectory:
             iterations=np.concatenate([p.iterations for p in parts]), elapsed=sum(p.elapsed for p in parts), redundant=first.redundant,
         )  # fmt: skip
 
+    def until(self, nodes: int) -> Trajectory:
+        """The same run as if it had ended with its first recorded nodes, at least one."""
+        steps = min((nodes - 1) * self.every, self.steps) if nodes < len(self) else self.steps
+        cut: dict[str, Any] = {name: getattr(self, name) for name in ("t", "q", "recorded", "errors", "multipliers")}
+        cut = {name: None if array is None else array[:nodes] for name, array in cut.items()}
+        return replace(
+            self, **cut, iterations=self.iterations[:steps],
+            tau=self.tau if self.tau is None or len(self.tau) == 1 else self.tau[:steps],
+        )  # fmt: skip
+
     @cached_property
     def _evaluated(self) -> dynamics.Evaluation:
         what, half_step = self.integrator.recording(self.dt)

@@ -84,6 +84,21 @@ def test_silent_instability_is_not_silent():
     assert calm.warnings == ()
 
 
+@pytest.mark.parametrize(
+    "options", [{"tau": np.full((100, 1), 1e-3)}, {"tau": [1e-3]}, {"control": lambda t, state: [1e-3]}, {"record_every": 3}]
+)
+def test_what_is_left_of_a_strict_run_is_a_run(options):
+    """Whatever drove it and however much was recorded: it can be printed, continued, and is the start of the whole one."""
+    model = stiff()
+    whole = la.simulate(model, dt=1.1, steps=100, q=[1.0], **options)
+    with pytest.raises(ConvergenceError, match="cannot be explained") as caught:
+        la.simulate(model, dt=1.1, steps=100, q=[1.0], strict=True, **options)
+    until = caught.value.trajectory
+    assert "cannot be explained" in str(until) and until.first_unexplained is None and not until.converged
+    assert np.array_equal(until.q, whole.q[: len(until)]) and until.state().t == until.t[-1]
+    assert until.steps == round(until.t[-1] / 1.1) and (until.tau is None or len(until.tau) in (1, until.steps))
+
+
 def test_rest_is_no_reason_to_worry():
     model = la.examples.chain(5).compile()
     assert la.simulate(model, dt=1e-3, steps=50, strict=True).warnings == ()

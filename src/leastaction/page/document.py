@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from string import Template
 from typing import Any
@@ -190,10 +190,7 @@ def _finite_part(run: Trajectory, label: str) -> Trajectory:
     n = int(np.argmin(finite))
     if n == 0:
         raise StateError(f"run {label!r} has no finite coordinates; there is nothing to show")
-    return replace(
-        run, t=run.t[:n], q=run.q[:n], recorded=run.recorded[:n], errors=None if run.errors is None else run.errors[:n],
-        multipliers=None if run.multipliers is None else run.multipliers[:n],
-    )  # fmt: skip
+    return run.until(n)
 
 
 def _upright(run: Trajectory) -> Array:
