@@ -23,9 +23,9 @@ lint: $(VENV)/.ready-test
 public: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -m slow tests/unit
 
-# compiled code that checks every index, with canaries around all arrays; takes long
+# compiled code that checks every index, with canaries around all arrays; takes long, so it is optimised only a little
 bounds: $(VENV)/.ready-test
-	NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
+	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
 	    tests/physics tests/conformance tests/io
 
 # every robot of example-robot-data against Pinocchio, and 10,000 hostile files

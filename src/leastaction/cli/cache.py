@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -68,31 +72,49 @@ def _size(number: float) -> str:
 
 
 def warm() -> None:
-    """Compile every entry point that simulations, `la.dynamics`, `la.discrete` and `la.linearize` use."""
-    tree, loop = la.examples.chain(2).compile(), la.examples.four_bar().compile()
-    closed = loop.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})
-    of_package = [getattr(la, name) for name in la.__all__]
-    integrators = [c() for c in of_package if isinstance(c, type) and issubclass(c, la.Integrator) and c is not la.Integrator]
-    for integrator in integrators:
-        _simulate(integrator, tree, tree.state(v=[0.1, 0.2]))
-    for integrator in (la.Variational(), la.Variational(quadrature="midpoint"), la.RK4(), la.Maximal()):
-        _simulate(integrator, loop, loop.state(q=closed))
-    began = time.perf_counter()
-    for model, q in ((tree, None), (loop, closed)):
-        la.dynamics.inverse(model, q, [0.0] * model.nv, la.dynamics.forward(model, q))
-        la.dynamics.mass_matrix(model, q)
-        la.linearize(model, la.Variational(), model.state(q=q), 1e-3)
-    la.discrete.residual(tree, None, None, None, 1e-3)
-    la.discrete.newton_direction(tree, None, None, 1e-3, np.array([0.1, 0.2]))
-    _say("dynamics, discrete equations and linearisation", began)
+    """Compile every entry point that simulations, `la.dynamics`, `la.discrete` and `la.linearize` use, on all cores."""
+    integrators = [name for name in la.__all__ if _is_integrator(getattr(la, name))]
+    tasks: list[tuple[Callable[..., str], tuple[str, ...]]] = [(_simulate, (name, "loop")) for name in ("Maximal", "Variational", "RK4")]
+    tasks += [(_simulate, (name, "chain")) for name in integrators]
+    tasks += [(_simulate, ("Variational", "loop", "midpoint")), (_dynamics, ("chain",)), (_dynamics, ("loop",))]
+    # processes that start afresh: what the first one has loaded does not decide what the others compile
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for task in as_completed([pool.submit(_timed, *task) for task in tasks]):
+            print(task.result(), file=sys.stderr, flush=True)
 
 
-def _simulate(integrator: la.Integrator, model: la.Model, state: la.State) -> None:
+def _is_integrator(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, la.Integrator) and thing is not la.Integrator
+
+
+def _timed(task: Callable[..., str], arguments: tuple[str, ...]) -> str:
     began = time.perf_counter()
+    what = task(*arguments)
+    return f"{time.perf_counter() - began:6.1f} s  {what}"
+
+
+def _example(name: str) -> tuple[la.Model, la.State]:
+    if name == "chain":
+        chain = la.examples.chain(2).compile()
+        return chain, chain.state(v=[0.1, 0.2])
+    loop = la.examples.four_bar().compile()
+    return loop, loop.state(q=loop.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}))
+
+
+def _simulate(name: str, example: str, quadrature: str = "") -> str:
+    model, state = _example(example)
+    integrator = getattr(la, name)(**({"quadrature": quadrature} if quadrature else {}))
     run = la.simulate(model, state, steps=2, dt=1e-3, integrator=integrator, progress=False)
     assert run.energy.shape == (3,)  # evaluated, so that this is compiled too
-    _say(f"{type(integrator).__name__} on a {model.name}", began)
+    return f"{name} on a {model.name}" + (f", {quadrature} quadrature" if quadrature else "")
 
 
-def _say(what: str, began: float) -> None:
-    print(f"{time.perf_counter() - began:6.1f} s  {what}", file=sys.stderr, flush=True)
+def _dynamics(example: str) -> str:
+    model, state = _example(example)
+    la.dynamics.inverse(model, state.q, [0.0] * model.nv, la.dynamics.forward(model, state.q))
+    la.dynamics.mass_matrix(model, state.q)
+    la.linearize(model, la.Variational(), state, 1e-3)
+    if example == "chain":
+        la.discrete.residual(model, None, None, None, 1e-3)
+        la.discrete.newton_direction(model, None, None, 1e-3, np.array([0.1, 0.2]))
+    return f"dynamics, discrete equations and linearisation of a {model.name}"
