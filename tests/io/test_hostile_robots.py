@@ -89,23 +89,50 @@ def attempt(path, opened, **options):
     return outcome
 
 
-def seeds():
+SDF_SEED = b"""<?xml version="1.0"?>
+<sdf version="1.9"><model name="seed"><pose>0 0 1 0 0 0.1</pose>
+  <link name="base"><inertial><mass>3</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>
+  <link name="crank"><pose relative_to="f">0 0 0 0 0 0</pose><inertial><pose>0 0 0.5 0 0 0</pose><mass>1</mass>
+    <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+    <visual name="v"><geometry><mesh><uri>../meshes/arm.stl</uri></mesh></geometry></visual></link>
+  <link name="rod"><pose degrees="true">1 0 0 0 10 0</pose><inertial><mass>1</mass>
+    <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+    <collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link>
+  <link name="wheel"><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>
+  <frame name="f" attached_to="base"><pose>0 0 0.5 0 0 0</pose></frame>
+  <joint name="j1" type="revolute"><parent>base</parent><child>crank</child>
+    <axis><xyz>0 1 0</xyz><limit><lower>-1</lower></limit></axis></joint>
+  <joint name="j2" type="universal"><parent>crank</parent><child>rod</child>
+    <axis><xyz>0 1 0</xyz></axis><axis2><xyz>1 0 0</xyz></axis2></joint>
+  <joint name="j3" type="ball"><parent>base</parent><child>rod</child><pose>0.1 0 0 0 0 0</pose></joint>
+  <joint name="j4" type="revolute"><parent>base</parent><child>wheel</child><axis><xyz expressed_in="f">0 1 0</xyz>
+    <dynamics><damping>0.1</damping></dynamics></axis></joint>
+  <joint name="gear" type="gearbox"><parent>crank</parent><child>wheel</child><axis><xyz>0 1 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>
+    <gearbox_ratio>2</gearbox_ratio><gearbox_reference_body>base</gearbox_reference_body></joint>
+</model></sdf>
+"""
+
+
+def urdf_seeds():
     return [SEED, *(path.read_bytes() for path in sorted(ROBOTS.rglob("*.urdf")) if path.stat().st_size < 30_000)]
 
 
-def test_mutated_files(tmp_path, opened):
-    files = seeds()
-    path = tmp_path / "package" / "urdf" / "robot.urdf"
+@pytest.mark.parametrize(
+    ("suffix", "files", "ignored"),
+    [("urdf", urdf_seeds(), ["friction", "gazebo", "dynamics"]), ("sdf", [SDF_SEED], ["inertial", "friction"])],
+)
+def test_mutated_files(suffix, files, ignored, tmp_path, opened):
+    path = tmp_path / "package" / suffix / f"robot.{suffix}"
     path.parent.mkdir(parents=True)
-    path.write_bytes(SEED)
+    path.write_bytes(files[0])
     assert attempt(path, opened) == ""
     refused = 0
     for i in range(COUNT):
         rng = np.random.default_rng(i)
-        data = mutated(SEED if i % 2 else files[i // 2 % len(files)], rng)
+        data = mutated(files[0] if i % 2 else files[i // 2 % len(files)], rng)
         path.write_bytes(data)
         try:
-            outcome = attempt(path, opened, floating=bool(i % 3 == 0), ignore=["friction", "gazebo", "dynamics"] if i % 5 else [])
+            outcome = attempt(path, opened, floating=bool(i % 3 == 0), ignore=ignored if i % 5 else [])
         except BaseException:
             print(f"seed {i}:", data[:2000])
             raise
@@ -138,6 +165,10 @@ BOMBS = {
     "another encoding": b'<?xml version="1.0" encoding="utf-7"?><robot/>',
     "a codec": b'<?xml version="1.0" encoding="rot13"?><robot/>',
     "undefined entity": b"<robot>&nothing;</robot>",
+    "a ring of frames": b'<sdf><model name="m"><link name="l"/>' + b"".join(
+        b'<frame name="%d"><pose relative_to="%d"/></frame>' % (i, (i + 1) % 5000) for i in range(5000)) + b"</model></sdf>",
+    "a chain of frames": b'<sdf><model name="m"><link name="l"><pose relative_to="0"/></link>' + b"".join(
+        b'<frame name="%d"><pose relative_to="%d"/></frame>' % (i, i + 1) for i in range(5000)) + b"</model></sdf>",
     "one chain of links": b"<robot>" + b"".join(link_and_joint(i, i + 1) for i in range(4000)) + b'<link name="4000"/></robot>',
     "a ring of links": b"<robot>" + b"".join(link_and_joint(i, (i + 1) % 5000) for i in range(5000)) + b"</robot>",
 }  # fmt: skip
@@ -145,7 +176,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name, tmp_path, opened):
-    path = tmp_path / "bomb.urdf"
+    path = tmp_path / ("bomb.sdf" if b"<sdf>" in BOMBS[name] else "bomb.urdf")
     path.write_bytes(BOMBS[name])
     tracemalloc.start()
     try:

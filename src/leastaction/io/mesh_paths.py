@@ -1,7 +1,7 @@
 """Where the meshes of a robot file are, and where they may be: nothing outside of these folders is ever named by a model.
 
-A file may name meshes in its *package*: the nearest folder above it with a package.xml; without one, the folder above its own, because
-robot/urdf/arm.urdf names ../meshes/arm.stl.  Links to places outside do not count as inside.
+A file may name meshes in its *package*: the nearest folder above it with a package.xml (of SDF: model.config); without one, the folder
+above its own, because robot/urdf/arm.urdf names ../meshes/arm.stl.  Links to places outside do not count as inside.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from ..errors import FormatError
 from .xml_tree import shortened
 
 SUFFIXES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off", ".3mf", ".mesh", ".wrl", ".3ds", ".msh", ".iv")
-_MARKER = "package.xml"
+_MARKERS = ("package.xml", "model.config")
 _MOST_LEVELS = 12  # of folders that are searched upwards
 _LONGEST = 4096  # characters of a path
+
+
+def _is_package(folder: Path) -> bool:
+    return any((folder / marker).is_file() for marker in _MARKERS)
 
 
 class OutsideError(Exception):
@@ -34,7 +38,7 @@ class MeshPaths:
         self.folder = file.resolve().parent
         above = [self.folder, *self.folder.parents][:_MOST_LEVELS]
         self._above = above
-        self.jail = next((folder for folder in above if (folder / _MARKER).is_file()), self._without_package())
+        self.jail = next((folder for folder in above if _is_package(folder)), self._without_package())
         given = (packages,) if isinstance(packages, (str, PathLike)) else tuple(packages)
         self.packages = [Path(folder).resolve() for folder in given]
         for folder, name in zip(self.packages, given, strict=True):
@@ -53,13 +57,13 @@ class MeshPaths:
         scheme, separator, rest = name.partition("://")
         if not separator:
             scheme, rest = "", name
-        if scheme not in ("", "file", "package"):
+        if scheme not in ("", "file", "package", "model"):
             raise OutsideError(f"{shortened(name)!r} would have to be fetched; only local files are read, download it")
         if "\\" in rest:
             raise OutsideError(f"{shortened(name)!r} contains a backslash; separate folders by /")
         if PurePosixPath(rest).suffix.lower() not in SUFFIXES:
             raise OutsideError(f"{shortened(name)!r} is not a mesh; the suffix of one is {', '.join(SUFFIXES)}")
-        if scheme == "package":
+        if scheme in ("package", "model"):
             package, _, inside = rest.lstrip("/").partition("/")
             folder = self._package(package)
             return None if folder is None else self._jailed(folder / inside, name, folder)
@@ -75,7 +79,7 @@ class MeshPaths:
                 return folder if folder.name == name else folder / name
         for folder in self._above:
             for candidate in (folder, folder / name):
-                if candidate.name == name and (candidate / _MARKER).is_file():
+                if candidate.name == name and _is_package(candidate):
                     return candidate
         return self.jail if self.jail.name == name else None
 

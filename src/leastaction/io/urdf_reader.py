@@ -20,7 +20,7 @@ from .leftovers import Leftovers
 from .mesh_paths import MeshPaths
 from .places import at
 from .urdf_shapes import ShapeReader, origin
-from .xml_tree import Element, parse, parse_file, shortened
+from .xml_tree import Element, by_name, parse, parse_file, shortened
 
 #: what can be left out on request -> what that is
 IGNORABLE = {
@@ -77,8 +77,8 @@ class _Reader:
         self.leftovers = Leftovers(IGNORABLE, ignore)
         self.mechanism = Mechanism(name=robot.attributes.get("name", "").strip() or path.stem)
         self.shapes = ShapeReader(robot, self.leftovers, MeshPaths(path, packages))
-        self.links = _by_name(robot.all("link"))
-        self.joints = _by_name(robot.all("joint"))
+        self.links = by_name(robot.all("link"))
+        self.joints = by_name(robot.all("joint"))
         if not self.links:
             robot.fail("the robot has no <link>")
         self.above = self._joints_above()
@@ -257,16 +257,6 @@ def _refuse_what_is_no_urdf(robot: Element, path: Path) -> None:
             what = element if unexpanded is None else f"{shortened(unexpanded)!r}"
             expanded = path.name.split(".")[0] + "_expanded.urdf"
             element.fail(f"{what} is a macro of xacro, not URDF; expand the file first: xacro {path.name} > {expanded}")
-
-
-def _by_name(elements: list[Element]) -> dict[str, Element]:
-    found: dict[str, Element] = {}
-    for element in elements:
-        name = element.word("name")
-        if name in found:
-            element.fail(f"{element} {shortened(name)!r} is there twice, first in line {found[name].line}; rename one")
-        found[name] = element
-    return found
 
 
 def _inertial(link: Element) -> tuple[float, np.ndarray, np.ndarray]:

@@ -25,6 +25,22 @@ def origin(element: Element) -> Pose:
     return Pose(found.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy=found.numbers("rpy", 3, (0.0, 0.0, 0.0)))
 
 
+def mesh(element: Element, name: str, scale: tuple[float, ...], paths: MeshPaths, leftovers: Leftovers) -> Mesh | None:
+    """The mesh of this name, if it may be read and its package is there."""
+    try:
+        path = paths.find(name)
+    except OutsideError as error:
+        if leftovers.ignores("meshes", element, f"mesh {shortened(name)!r}"):
+            return None
+        element.fail(f"mesh {error}; or leave such meshes out with ignore=['meshes']")
+    if path is None:
+        leftovers.aside(element, "meshes are left out because their package is not found; give its folder as packages=[...]")
+        return None
+    if not path.is_file():
+        leftovers.aside(element, "meshes do not exist where the file says they are")
+    return Mesh(path, scale)
+
+
 class ShapeReader:
     def __init__(self, robot: Element, leftovers: Leftovers, paths: MeshPaths):
         self.leftovers, self.paths = leftovers, paths
@@ -66,20 +82,7 @@ class ShapeReader:
         return None
 
     def _mesh(self, given: Element) -> Mesh | None:
-        name = given.word("filename")
-        scale = given.numbers("scale", 3, (1.0, 1.0, 1.0))
-        try:
-            path = self.paths.find(name)
-        except OutsideError as error:
-            if self.leftovers.ignores("meshes", given, f"mesh {shortened(name)!r}"):
-                return None
-            given.fail(f"mesh {error}; or leave such meshes out with ignore=['meshes']")
-        if path is None:
-            self.leftovers.aside(given, "meshes are left out because their package is not found; give its folder as packages=[...]")
-            return None
-        if not path.is_file():
-            self.leftovers.aside(given, "meshes do not exist where the file says they are")
-        return Mesh(path, scale)
+        return mesh(given, given.word("filename"), given.numbers("scale", 3, (1.0, 1.0, 1.0)), self.paths, self.leftovers)
 
     def _color(self, element: Element) -> Color | None:
         material = element.one("material")

@@ -87,16 +87,28 @@ class Element:
         """An attribute as `count` numbers separated by blanks; required if there is no default."""
         if name not in self.attributes and default is not None:
             return default
-        value = self.word(name)
-        parts = value.split()
-        if len(parts) != count:
-            self.fail(f"{name} of {self} is {shortened(value)!r}; it needs {count} numbers separated by blanks")
-        return tuple(self._number(part, f"{name} of {self}", False) for part in parts)
+        return self._numbers(self.word(name), f"{name} of {self}", count)
 
     def text_number(self, default: float) -> float:
         """The text as a number, or its attribute `value`, as extensions write them; `default` if there is neither."""
         given = self.text.strip() or self.attributes.get("value", "").strip()
         return self._number(given, str(self), True) if given else default
+
+    def text_numbers(self, count: int) -> tuple[float, ...]:
+        """The text as `count` numbers separated by blanks."""
+        return self._numbers(self.text, str(self), count)
+
+    def text_word(self) -> str:
+        """The text, which must be there."""
+        if not self.text.strip():
+            self.fail(f"{self} is empty")
+        return self.text.strip()
+
+    def _numbers(self, text: str, what: str, count: int) -> tuple[float, ...]:
+        parts = text.split()
+        if len(parts) != count:
+            self.fail(f"{what} is {shortened(text)!r}; it needs {count} numbers separated by blanks")
+        return tuple(self._number(part, what, False) for part in parts)
 
     def _number(self, text: str, what: str, infinite: bool) -> float:
         try:
@@ -113,6 +125,17 @@ class Element:
 def shortened(text: str) -> str:
     """What messages repeat of a value, which may be megabytes."""
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def by_name(elements: list[Element]) -> dict[str, Element]:
+    """Elements by their attribute `name`, which no two of them share."""
+    found: dict[str, Element] = {}
+    for element in elements:
+        name = element.word("name")
+        if name in found:
+            element.fail(f"{element} {shortened(name)!r} is there twice, first in line {found[name].line}; rename one")
+        found[name] = element
+    return found
 
 
 def parse_file(path: Path) -> Element:
