@@ -55,6 +55,7 @@ from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from .simulate import Simulator, simulate
 from .state import State
 from .trajectory import Trajectory
+from .viewer import view
 
 __version__ = "0.1.0"
 
@@ -67,5 +68,5 @@ __all__ = [
     "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint",
     "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete",
     "dynamics", "examples", "library", "linearize", "load", "page", "plot", "save", "show", "simulate", "solvability", "to_maximal",
-    "to_minimal",
+    "to_minimal", "view",
 ]  # fmt: skip

@@ -38,9 +38,10 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object, errors too")
 
 
-def add_start(parser: argparse.ArgumentParser) -> None:
+def add_start(parser: argparse.ArgumentParser, *, duration: bool = True) -> None:
     parser.add_argument("--dt", type=float, default=1e-3, help="time step, s")
-    parser.add_argument("--duration", type=float, default=1.0, help="simulated time, s")
+    if duration:
+        parser.add_argument("--duration", type=float, default=1.0, help="simulated time, s")
     parser.add_argument(
         "--q", type=_assignment, action="append", default=[], metavar="JOINT=VALUE",
         help="start of a joint, rad or m (several numbers with commas); may be repeated; others start at zero",

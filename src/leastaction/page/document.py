@@ -25,6 +25,7 @@ from .series import arrow, curves
 
 _WEB = FilePath(__file__).with_name("web")
 _SCRIPTS = ("math.js", "data.js", "solids.js", "shaders.js", "renderer.js", "drawing.js", "camera.js", "plots.js", "player.js", "main.js")
+_LIVE = "live.js"
 _ACCURACY = 1e-4  # m, at every recorded node ...
 _RELATIVE = 1e-6  # ... or this part of the space a run needs, if that is more
 _DIRECTIONS = 80
@@ -65,6 +66,7 @@ def make(
     max_mb: float = MOST_MB,
     table: Sequence[Mapping[str, str]] = (),
     remark: str = "",
+    live: str = "",
 ) -> Page:
     """The page of one run, of several over each other, or of {label: run}.
 
@@ -77,6 +79,7 @@ def make(
     triangles   of all meshes together, at most; None: as many as the files have
     max_mb      a larger page is an error that says what takes the space
     table, remark   rows and a sentence for the end of the page
+    live        address of a WebSocket that moves the scene from then on: what `la.view` is made of
     """
     named = named_runs(runs)
     limit = number(max_mb, "max_mb", StateError)
@@ -103,11 +106,13 @@ def make(
     )  # fmt: skip
     heading = title or shown[0].run.model.name
     notes = [note for one in shown for note in one.notes]
-    header = {"title": heading, "runs": described, "meshes": meshes, "up": short(up), "space": space, "traces": list(traces)}
+    header = {"title": heading, "runs": described, "meshes": meshes, "up": short(up), "space": space, "traces": list(traces), "live": live}
+    scripts = (*_SCRIPTS[:-1], _LIVE, _SCRIPTS[-1]) if live else _SCRIPTS
     text = Template(_read("page.html")).substitute(
         title=html.escape(heading), summary=html.escape(_summary(shown)), style=_read("page.css"), data=pack.encoded(header),
-        script="\n".join(_read(name) for name in _SCRIPTS), table=_table(table), remark=html.escape(remark),
+        script="\n".join(_read(name) for name in scripts), table=_table(table), remark=html.escape(remark),
         notes="".join(f"<p class=warning>{html.escape(note)}</p>" for note in notes), facts=html.escape(_facts(*facts)),
+        connect=f"; connect-src {html.escape(live.partition('/live')[0])}" if live else "",
     )  # fmt: skip
     page = Page(text.replace("SIZE_OF_THIS_PAGE", f"{(len(text.encode())) / 1e6:.2f} MB"), *facts)
     if page.megabytes > limit:

@@ -45,7 +45,7 @@ const SWITCHES = {
 
 class Drawing {
   constructor(renderer, runs, header, archive) {
-    Object.assign(this, { renderer, runs, header, archive, traces: [], ghostCount: 0 });
+    Object.assign(this, { renderer, runs, header, archive, traces: [], ghostCount: 0, pull: null });
     const anyShape = runs.some((run) => run.shaped.length);
     this.shown = {
       skeleton: !anyShape, masses: !anyShape, total: false, frames: false, axes: false, momentum: false, arrows: runs.some((run) => run.arrows.length), errors: false, ghosts: false,
@@ -270,6 +270,10 @@ class Drawing {
         for (const [solid, row, x, y, z, , , , , radius, , , role] of run.solids)
           if (role === "constraint" && solid === "sphere") balls.push(0, 0, ...run.toWorld(row, [x, y, z]), 0, 0, 0, 1, ...Array(3).fill(2 * radius), ...rgb, 1);
       }
+    }
+    if (this.pull) {
+      rods.push(0, ...this.pull.from, 0, ...this.pull.to, 0.6 * thick, ...FORCE, 1);
+      for (const end of [this.pull.from, this.pull.to]) balls.push(0, 0, ...end, 0, 0, 0, 1, ...Array(3).fill(1.5 * thick), ...FORCE, 1);
     }
     for (const [name, numbers] of Object.entries({ rods, cones, balls }))
       if (numbers.length || this.dynamic[name].count) this.dynamic[name].fill(numbers, this.renderer.gl.DYNAMIC_DRAW);

@@ -195,6 +195,7 @@ window.leastaction = { ready: false };
 Archive.decode(document.getElementById("data").textContent.trim())
   .then((archive) => {
     window.leastaction = new Page(archive);
+    if (archive.header.live) window.leastaction.live = new Live(window.leastaction, archive.header.live);
     window.leastaction.ready = true;
   })
   .catch((error) => {
