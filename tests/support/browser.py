@@ -56,7 +56,6 @@ class Browser:
             self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
             for domain in ("Page", "Runtime", "Log", "Network"):
                 self.call(f"{domain}.enable")
-            self.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
             self.resize(width, height, ratio)
             self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         except BaseException:
@@ -101,7 +100,12 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """A page of ours, until it says that it is ready."""
-        self.call("Page.navigate", url=Path(path).resolve().as_uri())
+        self.visit(Path(path).resolve().as_uri())
+
+    def visit(self, address: str, online: bool = False) -> None:
+        """The same by its address; online: of a server on this machine, which is all that can be reached then."""
+        self.call("Network.emulateNetworkConditions", offline=not online, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        self.call("Page.navigate", url=address)
         self.wait_for("window.leastaction && (leastaction.ready && leastaction.frames > 0 || !document.getElementById('message').hidden)")
 
     def run(self, script: str):

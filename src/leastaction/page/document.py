@@ -109,7 +109,7 @@ def make(
     header = {"title": heading, "runs": described, "meshes": meshes, "up": short(up), "space": space, "traces": list(traces), "live": live}
     scripts = (*_SCRIPTS[:-1], _LIVE, _SCRIPTS[-1]) if live else _SCRIPTS
     text = Template(_read("page.html")).substitute(
-        title=html.escape(heading), summary=html.escape(_summary(shown)), style=_read("page.css"), data=pack.encoded(header),
+        title=html.escape(heading), summary=html.escape(_summary(shown, bool(live))), style=_read("page.css"), data=pack.encoded(header),
         script="\n".join(_read(name) for name in scripts), table=_table(table), remark=html.escape(remark),
         notes="".join(f"<p class=warning>{html.escape(note)}</p>" for note in notes), facts=html.escape(_facts(*facts)),
         connect=f"; connect-src {html.escape(live.partition('/live')[0])}" if live else "",
@@ -235,10 +235,12 @@ def _check_traces(traces: Sequence[str], shown: list[_Shown]) -> None:
             raise StateError(f"traces: {name!r} is neither a body nor a frame; give one of {listed(dict.fromkeys(known))}")
 
 
-def _summary(shown: list[_Shown]) -> str:
+def _summary(shown: list[_Shown], live: bool) -> str:
     model, run = shown[0].run.model, shown[0].run
     bodies = f"{len(model.bodies)} moving {'body' if len(model.bodies) == 1 else 'bodies'}"
     freedoms = f"{model.nv} degree{'s' if model.nv > 1 else ''} of freedom"
+    if live:
+        return f"{bodies}, {freedoms} · live"
     method = f"{type(run.integrator).__name__}, {run.steps} steps of {1e3 * run.dt:g} ms" if len(shown) == 1 else f"{len(shown)} runs"
     return f"{bodies}, {freedoms} · {method} · {run.t[-1] - run.t[0]:g} s"
 
