@@ -9,7 +9,7 @@ from pathlib import Path
 import leastaction as la
 
 from ..errors import StateError
-from ..io.registry import options_of
+from ..io.registry import not_simulated_of, options_of
 
 #: names for --integrator
 INTEGRATORS = {
@@ -28,13 +28,13 @@ INTEGRATORS = {
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="mechanism: .urdf or .sexp")
+    parser.add_argument("file", type=Path, help="mechanism: .urdf, .xml (MJCF) or .sexp")
     parser.add_argument("--floating", action="store_true", help="URDF: let the root link move freely")
     parser.add_argument(
         "--ignore", type=_names, default=[], metavar="NAME,...",
-        help="URDF: what to leave out, for example friction,gazebo; see docs/urdf.md",
+        help="URDF, MJCF: what to leave out, for example friction,gazebo; see docs/urdf.md, docs/mjcf.md",
     )  # fmt: skip
-    parser.add_argument("--packages", type=Path, action="append", default=[], metavar="FOLDER", help="URDF: folder that holds packages")
+    parser.add_argument("--packages", type=Path, action="append", default=[], metavar="FOLDER", help="URDF, MJCF: folder that holds packages")
     parser.add_argument("--json", action="store_true", help="print one JSON object, errors too")
 
 
@@ -60,9 +60,7 @@ def load(arguments: argparse.Namespace) -> la.Mechanism:
 def leave_out_what_is_not_simulated(arguments: argparse.Namespace) -> None:
     """For a look at a file that cannot be simulated as it is."""
     if "ignore" in options_of(arguments.file):
-        from ..io.urdf_reader import NOT_SIMULATED
-
-        arguments.ignore = list(dict.fromkeys([*arguments.ignore, *NOT_SIMULATED]))
+        arguments.ignore = list(dict.fromkeys([*arguments.ignore, *not_simulated_of(arguments.file)]))
 
 
 def start(model: la.Model, arguments: argparse.Namespace) -> tuple[la.State, list[str]]:
