@@ -28,10 +28,11 @@ bounds: $(VENV)/.ready-test
 	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
 	    tests/physics tests/conformance tests/io
 
-# every robot of example-robot-data against Pinocchio, and 10,000 hostile files
+# every robot of example-robot-data against Pinocchio, of gymnasium and dm_control against MuJoCo, and 10,000 hostile files
 robots: $(VENV)/.ready-robots
 	LEASTACTION_FUZZ=10000 $(BIN)/python -m pytest tests/io
 	$(BIN)/python -m benchmarks robots
+	$(BIN)/python -m benchmarks mjcf
 
 # random input for an hour (make fuzz SECONDS=600 SEED=7 ...); failures say how to repeat them
 SECONDS ?= 3600

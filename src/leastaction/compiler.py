@@ -47,6 +47,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         values = b.joint.parameters()
         param[i, : len(values)] = values
         qi, vi = qi + b.joint.nq, vi + b.joint.nv
+    armature = np.concatenate([b.armature for b in moving])
     fixed_potential = 0.0
     for b in order:
         i, pose = place[b.name]
@@ -71,7 +72,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     }  # fmt: skip
     tree = allocate(
         L.Tree, sizes, link=link, body=arrays, param=param, gravity=mechanism.gravity.copy(), has_charts=int(np.any(link[:, L.CHARTED])),
-        **loads,
+        has_armature=int(np.any(armature != 0.0)), armature=armature, **loads,
     )  # fmt: skip
     frames = dict(place)
     model = Model(
@@ -116,6 +117,8 @@ def _check_sizes(mechanism: Mechanism, moving: list[Body], arrays: NDArray[np.fl
             raise MechanismError(
                 f"body {body.name!r}, with what is fixed to it, has a mass, a distance or an inertia of {LARGEST:g} or more; {_TOO_LARGE}"
             )
+        if not np.all(body.armature < LARGEST):
+            raise MechanismError(f"body {body.name!r}: armature = {body.armature.tolist()} has {LARGEST:g} or more; {_TOO_LARGE}")
 
 
 def _kind(body: Body) -> int:
@@ -254,14 +257,14 @@ def _check_mass(model: Model) -> None:
     for i in range(len(model.bodies), 0, -1):
         carried[tree.link[i, L.PARENT]] += carried[i]
         body = model.bodies[i - 1]
-        if carried[i] == 0.0:
+        if carried[i] == 0.0 and not np.all(body.armature > 0.0):
             raise SingularMassError(
                 f"joint {body.joint_name!r} moves body {body.name!r}, and neither it nor anything hanging on it has mass or "
                 "inertia, so its acceleration is undefined; give it a mass, or fix it to its parent with Fixed()"
             )
         if is_leaf[i]:
             columns = body.joint.columns_at_zero()
-            felt = np.linalg.eigvalsh(columns @ _spatial_inertia(tree.body[i]) @ columns.T)
+            felt = np.linalg.eigvalsh(columns @ _spatial_inertia(tree.body[i]) @ columns.T + np.diag(body.armature))
             if felt[0] < 1e-14 * max(felt[-1], carried[i]):
                 raise SingularMassError(
                     f"joint {body.joint_name!r} can move body {body.name!r} without moving any mass (the smallest inertia it feels is "

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ class Body:
     mass: float  #: kg
     com: NDArray[np.float64]  #: centre of mass in the body frame, m
     inertia: NDArray[np.float64]  #: 3x3, about the centre of mass, body axes, kg m^2
+    armature: NDArray[np.float64]  #: (nv of the joint,) inertia of rotors geared to its coordinates, kg m^2 or kg
 
     def __eq__(self, other: object) -> bool:
         return same(vars(self), vars(other)) if isinstance(other, Body) else NotImplemented
@@ -75,6 +76,7 @@ class Mechanism:
         self.constraints: list[Constraint] = []
         self.shapes: list[PlacedShape] = []
         self.limits: dict[str, Limit] = {}  # by joint name
+        self.keyframes: dict[str, dict[str, Any]] = {}  # name -> arguments of `Model.state`
         self._notes: list[str] = []
         self._moved_by: dict[str, str] = {}  # joint name -> body name
 
@@ -108,6 +110,7 @@ class Mechanism:
         mass: float = 0.0,
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike = (0.0, 0.0, 0.0),
+        armature: ArrayLike = 0.0,
         joint_name: str | None = None,
         unphysical: bool = False,
     ) -> Body:
@@ -117,6 +120,8 @@ class Mechanism:
         joint       how it moves against the parent, for example Revolute(axis=(0, 1, 0)); axes in the body frame
         placement   pose of the joint in the parent's frame when the joint coordinates are zero
         mass, com, inertia   kg; m, in the body frame; kg m^2 about the com, 3 principal numbers or 3x3, body axes
+        armature    inertia that the rotor of a motor adds to the joint: gear ratio squared times its moment of inertia, kg m^2 (kg if the
+                    joint slides); one number, or one per degree of freedom.  Each has the kinetic energy armature * v**2 / 2
         joint_name  name of the joint if it differs from the body's
         unphysical  take an inertia that no body can have as it is written, with a note: many robot files contain such ones
         """
@@ -139,6 +144,7 @@ class Mechanism:
             mass=_mass(mass, where),
             com=numbers(com, f"{where}: com", MechanismError, (3,)),
             inertia=moments,
+            armature=_armature(armature, joint, f"{where}: armature"),
         )
         if changed:
             self.note(changed)
@@ -221,6 +227,7 @@ class Mechanism:
         new._gravity = self._gravity.copy()
         new.bodies, new.frames, new._moved_by = dict(self.bodies), dict(self.frames), dict(self._moved_by)
         new._notes, new.shapes, new.limits = list(self._notes), list(self.shapes), dict(self.limits)
+        new.keyframes = dict(self.keyframes)
         new.forces = [_copied(force) for force in self.forces]
         new.constraints = [_copied(constraint) for constraint in self.constraints]
         return new
@@ -265,6 +272,21 @@ def _mass(value: float, where: str) -> float:
     if mass < 0.0:
         raise MechanismError(f"{where}: mass = {shown(value)} kg; it needs a finite number >= 0 (0 for a massless frame)")
     return mass
+
+
+def _armature(value: ArrayLike, joint: Joint, what: str) -> NDArray[np.float64]:
+    given = numbers(value, what, MechanismError)
+    if np.any(given < 0.0):
+        raise MechanismError(f"{what} = {shown(value)}; it needs numbers >= 0")
+    if np.any(given != 0.0):
+        if joint.nv == 0:
+            raise MechanismError(f"{what} = {shown(value)}, but {joint!r} does not move, and no rotor with it; leave it out")
+        if joint.has_quaternion or joint.charts > 1:
+            raise MechanismError(
+                f"{what} = {shown(value)} of {joint!r}; a rotor turns with a coordinate of its joint, and these velocities are no rates: "
+                "give a joint with plain coordinates, such as Revolute, Universal or Planar, or add the rotor to the inertia of the body"
+            )
+    return joint.per_freedom(given, what)
 
 
 def in_words(notes: tuple[str, ...]) -> str:

@@ -235,7 +235,46 @@ def test_what_is_not_simulated_is_listed_with_its_line():
         assert f"[{kind}]" in entry and words.split()[0].strip("':") in lines[number - 1].replace('name="j"', "'j'"), entry
     mech = parse_robot(text, ignore=["friction", "dynamics", "armature", "gazebo", "extensions"])
     assert len([note for note in mech.notes if note.startswith("left out, as asked")]) == 5
-    assert any("transmissions are not used" in note for note in mech.notes)
+    assert any("of transmissions rotor inertias are used" in note for note in mech.notes)
+
+
+ACTUATOR = "<actuator name='m'><mechanicalReduction>{}</mechanicalReduction>{}</actuator>"
+ROTORS = {  # inside a transmission of joint "j" -> armature
+    ACTUATOR.format(50, "<rotorInertia>1e-4</rotorInertia>"): 0.25,
+    ACTUATOR.format(-3, "<motorInertia>2e-2</motorInertia>"): 0.18,
+    "<actuator name='m'><drake:gear_ratio value='10'/><drake:rotor_inertia value='1e-3'/></actuator>": 0.1,
+    "<actuator name='m' armature='0.7'/>": 0.7,
+    "<mechanicalReduction>2</mechanicalReduction><actuator name='m'><rotor_inertia>0</rotor_inertia></actuator>": 0.0,
+}
+
+
+@pytest.mark.parametrize("inside", ROTORS)
+def test_rotors_of_transmissions_are_armatures(inside):
+    text = '<transmission name="t"><joint name="j"/>' + inside + "</transmission>"
+    for given in (text, f'<ros2_control name="r">{text}</ros2_control>'):
+        mech = parse_robot(robot(link("a"), link("b"), joint("j", "continuous", "a", "b"), given))
+        assert mech.bodies["b"].armature == pytest.approx([ROTORS[inside]], rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("transmission", "message"),
+    [
+        ("<joint name='j'/><actuator name='m'><rotorInertia>1</rotorInertia></actuator>", "mechanicalReduction is missing"),
+        ("<joint name='j'/>" + ACTUATOR.format(2, "<rotorInertia>1</rotorInertia><gear_ratio>3</gear_ratio>"), "or there are several"),
+        ("<joint name='j'/><joint name='k'/>" + ACTUATOR.format(2, "<rotorInertia>1</rotorInertia>"), "moves 2 joints"),
+        ("<joint name='x'/>" + ACTUATOR.format(2, "<rotorInertia>1</rotorInertia>"), "no joint 'x'"),
+        ("<joint name='f'/>" + ACTUATOR.format(2, "<rotorInertia>1</rotorInertia>"), "'f' is floating"),
+        ("<joint name='j'/>" + ACTUATOR.format(2, "<rotorInertia>-1</rotorInertia>"), "number >= 0"),
+    ],
+)
+def test_rotors_that_are_not_understood_are_refused(transmission, message):
+    text = robot(
+        link("a"), link("b"), link("c"), link("d"), joint("j", "continuous", "a", "b"), joint("k", "continuous", "b", "c"),
+        joint("f", "floating", "c", "d"), f"<transmission name='t'>{transmission}</transmission>",
+    )  # fmt: skip
+    with pytest.raises(la.FormatError, match=rf"transmission 't': rotorInertia = .*{message}.*\[armature\]"):
+        parse_robot(text)
+    assert not any(body.armature.any() for body in parse_robot(text, ignore=["armature"]).bodies.values())
 
 
 def test_zeros_and_harmless_extensions_are_fine():
@@ -359,7 +398,8 @@ def test_what_is_written_is_read_back(floating, tmp_path):
     mech.add_body("base", "world", first, joint_name="root", **sound())
     for i, kind in enumerate((la.Revolute, la.Prismatic, la.Planar, la.Fixed, la.Revolute)):
         axis = () if kind is la.Fixed else (rng.normal(size=3),)
-        mech.add_body(f"b{i}", f"b{i - 1}" if i else "base", kind(*axis), pose(), joint_name=f"j{i} <&\">", **sound())
+        armature = {0: 0.3, 1: 1 / 7}.get(i, 0.0)
+        mech.add_body(f"b{i}", f"b{i - 1}" if i else "base", kind(*axis), pose(), joint_name=f"j{i} <&\">", armature=armature, **sound())
     mech.add_frame("tip", "b4", pose())
     mech.add_force(la.Damper('j0 <&">', 0.25))
     mech.add_constraint(la.Gear('j0 <&">', 'j1 <&">', 0.5, 0.1))
@@ -382,6 +422,12 @@ def test_what_urdf_cannot_say_is_named(tmp_path):
         with pytest.raises(la.FormatError, match=words):
             mech.save(tmp_path / "x.urdf")
         assert not (tmp_path / "x.urdf").exists()
+    slab, arm = la.Mechanism(), la.Mechanism()
+    slab.add_body("slab", joint=la.Planar(normal=(0, 0, 1)), mass=1.0, inertia=(1, 1, 1), armature=0.1)
+    arm.add_body("arm", joint=la.Revolute(axis=(0, 0, 1)), mass=1.0, inertia=(1, 1, 1), armature=0.1)
+    for mech, name in ((slab, "x.urdf"), (arm, "x.sexp")):
+        with pytest.raises(la.FormatError, match="armature"):
+            mech.save(tmp_path / name)
     with pytest.raises(la.FormatError, match="limits of joints"):
         parse_robot(ARM, ignore=["visual"]).save(tmp_path / "x.sexp")
 

@@ -21,10 +21,10 @@ quadratures = pytest.mark.parametrize("quadrature", QUADRATURES)
 
 
 def random_case(seed):
-    """A tree with springs, dampers and wrenches (every third one with potentials), its reference, a start and joint forces."""
+    """A tree with springs, dampers and wrenches (some with potentials, some with rotors), its reference, a start and joint forces."""
     rng = np.random.default_rng(seed)
     joints = [*ALL, *symbolic_samples()] if seed % 2 else None  # every second tree mixes in joints that are only a pose
-    mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, potentials=seed % 3 == 0)
+    mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, potentials=seed % 3 == 0, armatures=seed % 5 < 2)
     model = mech.compile()
     q, v = random_state(model, rng)
     return rng, Kinematics(mech), model, q, v, rng.normal(size=model.nv), float(rng.choice([1e-3, 1e-2, 5e-2]))

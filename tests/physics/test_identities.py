@@ -20,7 +20,8 @@ TOLERANCE = 1e-10
 def case(seed, forces=True):
     rng = np.random.default_rng(1000 + seed)
     joints = [*ALL, *symbolic_samples()] if seed % 2 else None  # every second tree mixes in joints that are only a pose
-    mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, forces=forces, potentials=forces and seed % 3 == 0)
+    with_potentials, with_rotors = forces and seed % 3 == 0, seed % 5 < 2
+    mech = random_mechanism(rng, int(rng.integers(1, 9)), joints, forces, potentials=with_potentials, armatures=with_rotors)
     model = mech.compile()
     q, v = random_state(model, rng)
     return rng, mech, model, q, v

@@ -1,5 +1,7 @@
 """la.linearize: derivatives of a step against independent differences, and the laws they obey."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,9 @@ def moved(model, q, x):
 
 
 def forced(mech, floating):
-    """All forces that act on a step: springs, dampers, wrenches fixed in the world and in the body."""
+    """Rotors, and all forces that act on a step: springs, dampers, wrenches fixed in the world and in the body."""
+    for name, armature in {"slide": [0.4], "cross": [0.1, 0.3], "plate": [0.3, 0.2, 0.1]}.items():
+        mech.bodies[name] = replace(mech.bodies[name], armature=np.array(armature))
     mech.add_force(la.Damper("ball", 0.3))
     mech.add_force(la.Damper("slide", 0.7))
     if floating:

@@ -38,7 +38,7 @@ if sys.argv[1] == "as if compiled elsewhere":  # reach every joint but the revol
 errors = []
 for seed in range(6):
     rng = np.random.default_rng(seed)
-    model = random_mechanism(rng, n=int(rng.integers(1, 8)), joints=joints, forces=seed % 3 > 0).compile()
+    model = random_mechanism(rng, n=int(rng.integers(1, 8)), joints=joints, forces=seed % 3 > 0, armatures=seed % 2 > 0).compile()
     own = model.specialise()
     assert own.specialised.forward and own.specialised.run("exp") and own.specialised.run("cayley")
     q, v = random_state(model, rng)

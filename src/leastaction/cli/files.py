@@ -9,7 +9,7 @@ from pathlib import Path
 import leastaction as la
 
 from ..errors import StateError
-from ..io.registry import not_simulated, options_of
+from ..io.registry import not_simulated_of, options_of
 
 #: names for --integrator
 INTEGRATORS = {
@@ -28,11 +28,11 @@ INTEGRATORS = {
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="mechanism: .urdf, .sdf or .sexp")
+    parser.add_argument("file", type=Path, help="mechanism: .urdf, .xml (MJCF), .sdf or .sexp")
     parser.add_argument("--floating", action="store_true", help="URDF, SDF: let the root link move freely")
     parser.add_argument(
         "--ignore", type=_names, default=[], metavar="NAME,...",
-        help="URDF, SDF: what to leave out, for example friction,gazebo; see docs/urdf.md and docs/sdf.md",
+        help="what to leave out of a robot file, for example friction,gazebo; see docs/urdf.md, docs/mjcf.md, docs/sdf.md",
     )  # fmt: skip
     parser.add_argument("--packages", type=Path, action="append", default=[], metavar="FOLDER", help="folder that holds packages of meshes")
     parser.add_argument("--json", action="store_true", help="print one JSON object, errors too")
@@ -61,7 +61,7 @@ def load(arguments: argparse.Namespace) -> la.Mechanism:
 def leave_out_what_is_not_simulated(arguments: argparse.Namespace) -> None:
     """For a look at a file that cannot be simulated as it is."""
     if "ignore" in options_of(arguments.file):
-        arguments.ignore = list(dict.fromkeys([*arguments.ignore, *not_simulated(arguments.file)]))
+        arguments.ignore = list(dict.fromkeys([*arguments.ignore, *not_simulated_of(arguments.file)]))
 
 
 def start(model: la.Model, arguments: argparse.Namespace) -> tuple[la.State, list[str]]:

@@ -79,6 +79,8 @@ def _body(body: Body, depth: int, mechanism: la.Mechanism) -> dict[str, Any]:
         "name": body.name, "parent": body.parent, "depth": depth, "joint": body.joint_name, "type": type(body.joint).__name__,
         "mass": body.mass,
     }  # fmt: skip
+    if body.armature.any():
+        known["armature"] = body.armature.tolist()
     if limit is not None:
         ends = {"lower": limit.lower, "upper": limit.upper, "velocity": limit.velocity, "effort": limit.effort}
         known["limits"] = {name: value if isfinite(value) else None for name, value in ends.items()}

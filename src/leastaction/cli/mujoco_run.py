@@ -70,6 +70,10 @@ def _model(mechanism: la.Mechanism, model: la.Model, dt: float) -> Any:
     missing = [name for name in model.joint_names if mujoco.mj_name2id(theirs, mujoco.mjtObj.mjOBJ_JOINT, name) < 0]
     if missing or theirs.nv != model.nv:
         raise StateError(f"MuJoCo made {theirs.nv} degrees of freedom of {model.nv}; it does not know joints {missing}")
+    for name in model.joint_names:  # its URDF reader knows no rotors
+        first = theirs.jnt_dofadr[mujoco.mj_name2id(theirs, mujoco.mjtObj.mjOBJ_JOINT, name)]
+        armature = model.tree.armature[model.v_slice(name)]
+        theirs.dof_armature[first : first + len(armature)] = armature
     return theirs
 
 

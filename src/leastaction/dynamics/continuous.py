@@ -181,7 +181,7 @@ def condition(model: Model, q: Coordinates = None) -> dict[str, float]:
     result = {}
     for i, name in enumerate(model.joint_names, start=1):
         S = work.S0[model.v_slice(name)]
-        D = S @ articulated_inertia(work.art[i]) @ S.T
+        D = S @ articulated_inertia(work.art[i]) @ S.T + np.diag(model.tree.armature[model.v_slice(name)])
         size = np.sqrt(np.maximum(np.diag(D), 0.0))
         if not np.all(np.isfinite(D)) or not np.all(size > 0.0):
             result[name] = np.inf

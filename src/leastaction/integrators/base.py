@@ -124,6 +124,15 @@ class Integrator(Carrier):
                 f"{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational(), or give them one chart"
             )
 
+    def refuse_armature(self, model: Model) -> None:
+        """To be called by integrators that know the inertia of bodies only."""
+        geared = [b.joint_name for b in model.bodies if b.armature.any()]
+        if geared:
+            raise StateError(
+                f"{type(self).__name__} knows the inertia of bodies only, and joint {listed(geared)} of {model.name!r} has an armature; "
+                "use integrator=Variational(), or describe the rotor as a body with a Gear"
+            )
+
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")
 

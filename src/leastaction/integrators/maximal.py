@@ -46,6 +46,7 @@ class Maximal(Integrator):
         self.max_evaluations = checked_evaluations(max_evaluations)
 
     def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
+        self.refuse_armature(model)
         return MaximalStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

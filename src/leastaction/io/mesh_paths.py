@@ -50,8 +50,11 @@ class MeshPaths:
         wide = parent == parent.parent or parent == Path.home() or parent in Path.home().parents
         return self.folder if wide else parent
 
-    def find(self, name: str) -> Path | None:
-        """The mesh, or where it would be; None if its package is nowhere to be found.  Raises an OutsideError."""
+    def find(self, name: str, suffixes: tuple[str, ...] = SUFFIXES, what: str = "a mesh") -> Path | None:
+        """The mesh, or where it would be; None if its package is nowhere to be found.  Raises an OutsideError.
+
+        suffixes, what   of another kind of file
+        """
         if len(name) > _LONGEST or any(ord(c) < 32 for c in name):
             raise OutsideError(f"{shortened(name)!r} is not the name of a file")
         scheme, separator, rest = name.partition("://")
@@ -61,8 +64,8 @@ class MeshPaths:
             raise OutsideError(f"{shortened(name)!r} would have to be fetched; only local files are read, download it")
         if "\\" in rest:
             raise OutsideError(f"{shortened(name)!r} contains a backslash; separate folders by /")
-        if PurePosixPath(rest).suffix.lower() not in SUFFIXES:
-            raise OutsideError(f"{shortened(name)!r} is not a mesh; the suffix of one is {', '.join(SUFFIXES)}")
+        if PurePosixPath(rest).suffix.lower() not in suffixes:
+            raise OutsideError(f"{shortened(name)!r} is not {what}; the suffix of one is {', '.join(suffixes)}")
         if scheme in ("package", "model"):
             package, _, inside = rest.lstrip("/").partition("/")
             folder = self._package(package)

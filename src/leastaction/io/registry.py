@@ -31,7 +31,7 @@ class Format(Protocol):
 
 
 #: suffix -> module of this room, or a format that was registered
-FORMATS: dict[str, str | Format] = {".sexp": "sexp", ".urdf": "urdf", ".sdf": "sdf"}
+FORMATS: dict[str, str | Format] = {".sexp": "sexp", ".urdf": "urdf", ".xml": "mjcf", ".sdf": "sdf"}
 
 #: suffixes of files that other programs turn into one of these -> what to do
 _SOURCES = {".xacro": "xacro {name} > {stem}.urdf"}
@@ -50,8 +50,9 @@ def register(suffix: str, form: Format) -> None:
 def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     """Read a mechanism from a file; the suffix says the format.
 
-    options   of a .urdf file: floating=True, ignore=["friction", ...], packages=["folder"], see docs/urdf.md; of a
-              .sdf file these and model="name", see docs/sdf.md; a .sexp file has none
+    options   of a .urdf file: floating=True, ignore=["friction", ...], packages=["folder"], see docs/urdf.md; of an .xml file (MJCF):
+              ignore=["actuator", ...], packages=["folder"], see docs/mjcf.md; of a .sdf file those of URDF and model="name", see
+              docs/sdf.md; a .sexp file has none
     """
     where = _path(path)
     form = _format(where, "read")
@@ -73,9 +74,9 @@ def options_of(path: str | PathLike[str]) -> list[str]:
     return _options(_format(_path(path), "read"))
 
 
-def not_simulated(path: str | PathLike[str]) -> tuple[str, ...]:
-    """What a format refuses unless it is named in its option `ignore`."""
-    return getattr(_format(_path(path), "read"), "NOT_SIMULATED", ())
+def not_simulated_of(path: str | PathLike[str]) -> tuple[str, ...]:
+    """What files of this suffix may contain that is refused unless it is named in `ignore`."""
+    return tuple(getattr(_format(_path(path), "read"), "NOT_SIMULATED", ()))
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:

@@ -74,6 +74,8 @@ _LETTERS: dict[tuple[Primitive, ...] | None, str] = {(Primitive(TURN_Z),): "r", 
 
 def _joint(body: Body) -> list[str]:
     joint = body.joint
+    if body.armature.any():
+        raise FormatError(f"joint {body.joint_name!r} has an armature, which a tree of frames cannot say; save a .urdf file")
     if joint.nv == 0:
         return []
     letter = _LETTERS.get(joint.primitives())

@@ -5,8 +5,6 @@ What would change the motion is refused; what would not (looks, sensors, softwar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from .leftovers import Leftovers
 from .xml_tree import Element, shortened
 
@@ -29,7 +27,6 @@ _GAZEBO = {
 }  # fmt: skip
 _GAZEBO_PREFIXES = ("sensor:", "controller:")  # of the gazebo of 2010
 _LINK = {"contact", "surface", "self_filter", "collision_checking", "verbose"}  # properties of contacts, of sensors, of planners
-_ROTOR_INERTIA = {"rotorinertia", "motorinertia", "armature"}
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 
 
@@ -37,11 +34,8 @@ def check_robot(robot: Element, leftovers: Leftovers) -> None:
     """Everything directly inside <robot> but links, joints and materials."""
     for element in robot.children:
         if element.tag == "transmission":
-            _transmission(element, leftovers)
-            leftovers.aside(element, "transmissions are not used: joint forces act on the joints themselves")
+            leftovers.aside(element, "of transmissions rotor inertias are used: joint forces act on the joints themselves")
         elif element.tag == "ros2_control":
-            for inner in element.all("transmission"):
-                _transmission(inner, leftovers)
             leftovers.aside(element, "<ros2_control> is not used: it describes software")
         elif element.tag == "gazebo":
             _gazebo(element, leftovers)
@@ -75,27 +69,6 @@ def check_dynamics(dynamics: Element, joint: str, leftovers: Leftovers) -> None:
         if name not in ("damping", "friction") and dynamics.number(name, infinite=True) != 0.0:
             given = f'{shortened(name)}="{shortened(value)}"'
             leftovers.refuse("dynamics", dynamics, f"joint {joint!r}: {given} of <dynamics> is not part of URDF")
-
-
-def _transmission(transmission: Element, leftovers: Leftovers) -> None:
-    name = shortened(transmission.attributes.get("name", ""))
-    for element, what, value in _rotor_inertias(transmission):
-        if value != 0.0:
-            leftovers.refuse("armature", element, f"transmission {name!r}: {what} = {value:g} kg m^2 of the motor")
-
-
-def _rotor_inertias(transmission: Element) -> Iterator[tuple[Element, str, float]]:
-    for element in transmission.descendants():
-        if _plain(element.tag) in _ROTOR_INERTIA:
-            yield element, shortened(element.tag), element.text_number(0.0)
-        for name in element.attributes:
-            if _plain(name) in _ROTOR_INERTIA:
-                yield element, shortened(name), element.number(name)
-
-
-def _plain(name: str) -> str:
-    """A name without its prefix, in small letters: rotorInertia, rotor_inertia, drake:rotor_inertia."""
-    return name.rpartition(":")[2].replace("_", "").lower()
 
 
 def _gazebo(gazebo: Element, leftovers: Leftovers) -> None:

@@ -20,6 +20,7 @@ from .leftovers import Leftovers
 from .mesh_paths import MeshPaths
 from .places import at
 from .urdf_shapes import ShapeReader, origin
+from .urdf_transmissions import armatures
 from .xml_tree import Element, by_name, parse, parse_file, shortened
 
 #: what can be left out on request -> what that is
@@ -82,6 +83,7 @@ class _Reader:
         if not self.links:
             robot.fail("the robot has no <link>")
         self.above = self._joints_above()
+        self.armatures = armatures(robot, self.joints, self.leftovers)
         self.names: dict[str, str] = {}  # of links in the mechanism
         root = self._root(robot)
         self._add_root(root, floating)
@@ -161,8 +163,9 @@ class _Reader:
         given = element.one("inertial")
         with at(place if given is None else given):
             self.mechanism.add_body(
-                name, parent, joint, placement, mass=mass, com=com, inertia=inertia, joint_name=joint_name, unphysical=True
-            )
+                name, parent, joint, placement, mass=mass, com=com, inertia=inertia, joint_name=joint_name, unphysical=True,
+                armature=self.armatures.get(joint_name, 0.0),
+            )  # fmt: skip
         self.names[link] = name
         self._add_shapes(element, name)
 

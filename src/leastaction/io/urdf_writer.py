@@ -37,6 +37,8 @@ def write(mechanism: Mechanism) -> str:
     for body in mechanism.bodies.values():
         if body is not root:
             lines += _joint(body, mechanism.limits.get(body.joint_name), dampers.get(body.joint_name), gears.get(body.joint_name))
+    for body in mechanism.bodies.values():
+        lines += _transmission(body)
     taken = set(mechanism.joint_names)
     for frame in mechanism.frames.values():
         if frame.parent == WORLD and root is not None:
@@ -116,6 +118,22 @@ def _joint(body: Body, limit: Limit | None, damping: float | None, gear: Gear | 
     if gear is not None:
         lines.append(f'    <mimic joint={quoteattr(gear.joint2)} multiplier="{_number(gear.ratio)}" offset="{_number(gear.offset)}"/>')
     return [*lines, "  </joint>"]
+
+
+def _transmission(body: Body) -> list[str]:
+    """A rotor that turns with its joint, so that its inertia is the armature."""
+    if not body.armature.any():
+        return []
+    if len(body.armature) != 1:
+        raise FormatError(f"joint {body.joint_name!r} has several freedoms with an armature, which cannot be written to a .urdf file")
+    motor = f"<mechanicalReduction>1</mechanicalReduction><rotorInertia>{_number(body.armature[0])}</rotorInertia>"
+    return [
+        f"  <transmission name={quoteattr(body.joint_name + ' transmission')}>",
+        "    <type>transmission_interface/SimpleTransmission</type>",
+        f"    <joint name={quoteattr(body.joint_name)}/>",
+        f"    <actuator name={quoteattr(body.joint_name + ' motor')}>{motor}</actuator>",
+        "  </transmission>",
+    ]  # fmt: skip
 
 
 def _opened_joint(name: str, kind: str, parent: str, child: str, placement: Pose) -> list[str]:

@@ -134,15 +134,16 @@ class _Place(NamedTuple):
 
 
 def _kinetic(integrator: Variational, model: Model, q0: Array, d: Array, dt: float) -> tuple[StepDerivatives, _Place, _Place, L.Work]:
-    """Without any force: sums over the bodies of J' mu, with mu and its stiffness K of docs/theory (1)-(3).  Also where the step starts
-    and ends, and the Work with the displacements.
+    """Without any force: what rotors do, and sums over the bodies of J' mu, with mu and its stiffness K of docs/theory (1)-(3).  Also where
+    the step starts and ends, and the Work with the displacements.
 
     The displacement D = T0^-1 T1 of a body varies by chi = J1 dq1 - Ad_{D^-1} J0 dq0, its momenta by K chi at the start and by
     (Ad_D' K + ad'mu') chi at the end.
     """
     tree = model.tree
     free = tree._replace(
-        gravity=np.zeros(3), has_springs=0, has_dampers=0, stiffness=0.0 * tree.stiffness, damping=0.0 * tree.damping,
+        gravity=np.zeros(3), has_springs=0, has_dampers=0, has_armature=0, stiffness=0.0 * tree.stiffness, damping=0.0 * tree.damping,
+        armature=0.0 * tree.armature,
         wrench_on=tree.wrench_on[:0], wrench=tree.wrench[:0], custom=tree.custom[:0], law_on=tree.law_on[:0],
         pair_on=tree.pair_on[:0], pair=tree.pair[:0], energy_on=0 * tree.energy_on[:1], energy_at=tree.energy_at[:0],
     )  # fmt: skip
@@ -181,7 +182,10 @@ def _kinetic(integrator: Variational, model: Model, q0: Array, d: Array, dt: flo
     start_place, end_place = _Place(q0, poses0, columns0, J0), _Place(q1, poses1, columns1, J1)
     leaving, bend0 = _project(model, start_place, mu)
     arriving, bend1 = _project(model, end_place, mu1)
-    return StepDerivatives(leaving, arriving, P00 + bend0, P01, P10, P11 + bend1), start_place, end_place, work
+    rotors = tree.armature / dt  # d/dq of a d^2/2dt, the same at both ends
+    leaving, arriving = leaving + rotors * d, arriving + rotors * d
+    P00, P01, P10, P11 = P00 + bend0 - np.diag(rotors), P01 + np.diag(rotors), P10 - np.diag(rotors), P11 + bend1 + np.diag(rotors)
+    return StepDerivatives(leaving, arriving, P00, P01, P10, P11), start_place, end_place, work
 
 
 def _jacobians(model: Model, poses: list[tuple[Array, Array]], columns: Array) -> Array:
@@ -227,7 +231,7 @@ def momentum_derivative(model: Model, q: Array, v: Array) -> tuple[Array, Array]
     for a, unit in enumerate(np.eye(6)):
         wrench = np.tile(unit, (n + 1, 1))
         kernels.column_curvature(model.tree, work, wrench, np.zeros((nv, 6)), bends[a], np.zeros((6, 6)))
-    M, wrenches, turned = np.zeros((nv, nv)), np.zeros((n + 1, 6)), np.zeros((n + 1, 6, nv))
+    M, wrenches, turned = np.diag(model.tree.armature), np.zeros((n + 1, 6)), np.zeros((n + 1, 6, nv))
     derivative = np.zeros((nv, nv))
     for i in range(1, n + 1):
         parent, dofs = model.tree.link[i, L.PARENT], _dofs(model, i)

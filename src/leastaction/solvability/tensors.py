@@ -132,6 +132,7 @@ class MassTensors:
         """[M, M1, ...] at the coordinates q (nv,), exact."""
         frames, bodies = self._frames(q)
         total = self._zeros(order)
+        total[0] += np.diag(self.model.tree.armature)
         for i, body in self.bodies.items():
             R, p = bodies[i]
             com = p + R @ body.com
@@ -148,6 +149,7 @@ class MassTensors:
     def bounds(self, q: Array, radius: Array, order: int) -> list[Array]:
         """[M, M1, ...] of absolute bounds of every entry for all coordinates within `radius` (nv,) of q."""
         total = self._zeros(order)
+        total[0] += np.diag(self.model.tree.armature)
         for body, lengths, G in self._lengths(q, radius):
             self._add(total, body.path, mass_derivatives(LENGTH_BRACKET, lengths, G, order))
         return total
@@ -155,6 +157,7 @@ class MassTensors:
     def directional_bounds(self, q: Array, radius: Array, direction: Array, order: int) -> list[Array]:
         """The same contracted with a direction (nv,) of numbers >= 0 in every derivative, each (nv, nv)."""
         total = [np.zeros((self.nv, self.nv)) for _ in range(order + 1)]
+        total[0] += np.diag(self.model.tree.armature)
         for body, lengths, G in self._lengths(q, radius):
             self._add(total, body.path, directional_derivatives(LENGTH_BRACKET, lengths, G, direction[body.path], order))
         return total

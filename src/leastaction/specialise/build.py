@@ -101,7 +101,7 @@ def step_units(retraction: int) -> list[Unit]:
     def linearise(exact):
         def run(tracer, m, w, a):
             tracer.run(tree_newton.assemble, m, w, tracer.parameter("h"), retraction, exact)
-            tracer.run(tree_newton.factorise, m, w)
+            tracer.run(tree_newton.factorise, m, w, tracer.parameter("h"))
 
         return run
 
@@ -150,7 +150,7 @@ def assemble(m, w, h, retraction, exact):
 
 
 @inlined
-def factorise(m, w):
+def factorise(m, w, h):
     """Done by `assemble`: what is known about the stiffness of a body is of use there."""
 
 

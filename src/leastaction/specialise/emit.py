@@ -18,7 +18,7 @@ from .trace import Sweep, TopCall
 _COLUMN = {"p": int(PARENT), "j": int(VI), "k": int(QI)}
 _SYMBOL = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _BINDING = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
-_MODEL_ARRAYS = ("link", "body", "param", "damping")
+_MODEL_ARRAYS = ("link", "body", "param", "damping", "armature")
 _WORK_ARRAYS = ("row", "S0", "S1", "factor", "linear", "art", "q", "d", "r", "z", "target")
 _LONGEST = 110  # characters of an expression before it gets a name of its own
 _MOST_SEGMENTS = 8  # loops written one after the other; beyond, one loop with a switch

@@ -43,6 +43,7 @@ def plan(units: list[Unit], tree: Tree, work: Work, coarse: bool) -> list[Planne
         "body": Constants("body", tree.body, 1, coarse),
         "param": Constants("param", tree.param, 1, coarse),
         "damping": Constants("damping", tree.damping, 0, coarse),
+        "armature": Constants("armature", tree.armature, 0, coarse),
     }
     entry: dict[Cell, float | None] = {}
     for _ in range(_ROUNDS):

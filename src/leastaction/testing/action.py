@@ -11,8 +11,9 @@ the step before.  Components are left-trivialised for ball and free joints: dq =
 
     trapezoid   Ld = sum of x'Gx / 2h  -  h/2 (P(q0) + P(q1)),   wrenches h/2 at each end
     midpoint    Ld = sum of x'Gx / 2h  -  h P(q_mid),            wrenches h at the midpoint
-with x = tau^-1(T0^-1 T1) per body.  Dampers act with -c d/2, joint forces with h/2 tau, user forces with h/2 f(d/h) at
-both ends, d the increment of the joint; laws on bodies with h/2 W at both ends, each with the mean twist x/h in its axes.
+with x = tau^-1(T0^-1 T1) per body; an armature a adds a d^2/2h, d the increment of the joint.  Dampers act with -c d/2, joint
+forces with h/2 tau, user forces with h/2 f(d/h) at both ends; laws on bodies with h/2 W at both ends, each with the mean twist x/h in
+its axes.
 """
 
 from __future__ import annotations
@@ -38,11 +39,14 @@ def spatial_inertia(body: Body) -> Array:
 
 
 def kinetic_action(kin: Kinematics, q0: Array, q1: Array, h: float, retraction: str) -> Array:
-    """Sum over the bodies of x'Gx / 2h."""
+    """Sum over the bodies of x'Gx / 2h, and over the rotors of a d^2 / 2h."""
     start: dict[str, Array] = {}
     end: dict[str, Array] = {}
     total: Array = np.zeros(())
     for body in kin.mechanism.bodies.values():
+        if body.armature.any():
+            _, qs, _ = kin.by_joint[body.joint_name]
+            total = total + mat.dot((q1[..., qs] - q0[..., qs]) ** 2, body.armature) / (2 * h)
         if body.mass == 0.0 and not body.inertia.any():
             continue
         displacement = mat.rigid_inverse(kin.place(body.name, q0, start)) @ kin.place(body.name, q1, end)
@@ -61,6 +65,9 @@ def mass_matrix(kin: Kinematics, q: Array) -> Array:
         twist = mat.rigid_inverse(T.real) @ (T.imag / _STEP)
         J = np.concatenate([mat.vee(twist[:, :3, :3]), twist[:, :3, 3]], axis=1)
         M += J @ spatial_inertia(body) @ J.T
+        if body.armature.any():
+            _, _, vs = kin.by_joint[body.joint_name]
+            M[vs, vs] += np.diag(body.armature)
     return M
 
 

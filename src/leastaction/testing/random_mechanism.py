@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,11 +24,13 @@ def random_mechanism(
     forces: bool = True,
     oddities: bool = True,
     potentials: bool = False,
+    armatures: bool = False,
 ) -> Mechanism:
     """A random tree of n moving bodies over the given joint types or joints (all built-in types if left out).
 
     forces    joint springs and dampers on about half of the joints, wrenches on bodies and frames
     potentials  also springs between points and potentials of coordinates
+    armatures  rotors on about half of the joints with plain coordinates
     oddities  also fixed bodies, frames that carry bodies, and massless bodies between massive ones
     """
     kinds = [k for k in (joints or ALL) if k is not Fixed]
@@ -54,6 +57,8 @@ def random_mechanism(
         _add_random_forces(mech, rng)
     if potentials:
         _add_random_potentials(mech, rng)
+    if armatures:
+        _add_random_armatures(mech, rng)
     return mech
 
 
@@ -111,6 +116,12 @@ def _add_random_potentials(mech: Mechanism, rng: np.random.Generator) -> None:
     single = [b.joint_name for b in joints if b.joint.nq == 1]
     if single:
         mech.add_force(NonlinearSpring(lambda x, sp: 3 * x**4 + sp.cos(x), joint=single[-1]))
+
+
+def _add_random_armatures(mech: Mechanism, rng: np.random.Generator) -> None:
+    for name, body in mech.bodies.items():
+        if body.joint.nv > 0 and not body.joint.has_quaternion and body.joint.charts == 1 and rng.random() < 0.5:
+            mech.bodies[name] = replace(body, armature=rng.uniform(0.0, 2.0, size=body.joint.nv))
 
 
 def _rubber(x, sp, p):

@@ -58,6 +58,7 @@ class Johnson2009(Midpoint):
                 "has some; use la.Midpoint()"
             )
         self.refuse_constraints(model)
+        self.refuse_armature(model)
         return _Stepper(self, model, state, dt)
 
 

@@ -85,7 +85,7 @@ def gradients(m, frames, lag, w, q, v):
             xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
             spring = m.stiffness[j] * (q[j] - m.rest[j])
             weight, turn = dot6(row, k, W, xa, xl), dot6(row, k, H, load3(lag.rate, j, 0), load3(lag.rate, j, 3))
-            lag.v[j] = dot6(row, k, H, xa, xl)
+            lag.v[j] = dot6(row, k, H, xa, xl) + m.armature[j] * v[j]
             lag.q[j] = turn + weight - spring
             lag.force[j] = dot6(row, k, A, xa, xl) if forced else 0.0
             top = max(top, abs(turn) + abs(weight) + abs(spring) + abs(lag.force[j]))
@@ -176,6 +176,7 @@ def curvatures(m, frames, lag, w, q):
             lag.qq[above, l] += bent
             if above != l:
                 lag.qq[l, above] += bent
+        lag.vv[l, l] += m.armature[l]
     if m.wrench_on.shape[0] > 0:
         force_curvatures(m, frames, lag)
     if m.pair_on.shape[0] > 0:

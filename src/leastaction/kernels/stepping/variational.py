@@ -96,7 +96,7 @@ def choose_factorisation(sweeps, m, w, mid, con, memory, options, size):
         return used
     sweeps.assemble(m, w, options.h, options.retraction, used == EXACT)
     if mid is None:
-        sweeps.factorise(m, w)
+        sweeps.factorise(m, w, options.h)
     else:
         factorise_middle(m, w, mid, options.h)
     if con is not None:

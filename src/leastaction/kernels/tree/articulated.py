@@ -67,7 +67,7 @@ def mass_factor(m, w):
                 sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
                 ua, ul = add(symvec(aa, sa), matvec(al, sl)), add(tmatvec(al, sa), symvec(ll, sl))
                 d = dot(sa, ua) + dot(sl, ul)
-            dinv = 1.0 / d
+            dinv = 1.0 / (d + m.armature[j])
             store3(fac, j, U, ua)
             store3(fac, j, U + 3, ul)
             fac[j, DINV] = dinv

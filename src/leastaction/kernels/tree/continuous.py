@@ -35,7 +35,7 @@ def twists(m, w, v):
 
 @kernel
 def momentum(m, w, v, out):
-    """Joint momenta p = M v; the momentum of everything about the world origin is left in F of row 0."""
+    """Joint momenta p = M v; the momentum of all bodies about the world origin is left in F of row 0."""
     row = w.row
     twists(m, w, v)
     store3(row, 0, F, (0.0, 0.0, 0.0))
@@ -45,6 +45,9 @@ def momentum(m, w, v, out):
         store3(row, i, F, a)
         store3(row, i, F + 3, l)
     project(m, w, out)
+    if m.has_armature:
+        for j in range(v.shape[0]):
+            out[j] += m.armature[j] * v[j]
 
 
 @kernel
@@ -102,3 +105,6 @@ def inverse_dynamics(m, w, v, acceleration, accelerations, out):
         store3(row, i, F, axpy(1.0, ga, fa))
         store3(row, i, F + 3, axpy(1.0, gl, fl))
     project(m, w, out)
+    if m.has_armature:
+        for j in range(v.shape[0]):
+            out[j] += m.armature[j] * acceleration[j]

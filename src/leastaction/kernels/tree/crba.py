@@ -31,6 +31,7 @@ def mass_matrix(m, w, composite, out):
                     out[j, r] = out[r, j]
                 a, l = wrench_to_parent(load9(row, k, R), load3(row, k, P), a, l)
                 k = link[k, PARENT]
+            out[j, j] += m.armature[j]
 
 
 @kernel

@@ -25,7 +25,7 @@ def exact_direction(m, w, mid, h, retraction):
     """w.z = J^-1 w.r with the exact Jacobian, in O(n)."""
     assemble(m, w, h, retraction, True)
     if mid is None:
-        factorise(m, w)
+        factorise(m, w, h)
         solve(m, w)
     else:
         factorise_middle(m, w, mid, h)
@@ -63,7 +63,7 @@ def dense_jacobian(m, w, mid, columns, h):
                         a = add(a, add(cross(omega, moment), cross(vel, force)))
                         l = add(l, cross(omega, force))
                     pass_to_parent(dF, k, link[k, PARENT], 6, load9(mid.row, k, R), load3(mid.row, k, P), a, l)
-            J[column, column] += 0.5 * m.damping[column]
+            J[column, column] += 0.5 * m.damping[column] + m.armature[column] / h
             for k in range(n):
                 for a in range(12):
                     eta[k, a], dF[k, a] = 0.0, 0.0

@@ -83,9 +83,11 @@ class Tree(NamedTuple):
     has_charts: int
     has_springs: int
     has_dampers: int
+    has_armature: int
     stiffness: floats("nv")  # joint springs
     rest: floats("nq")  # their rest coordinates
     damping: floats("nv")  # viscous dampers
+    armature: floats("nv")  # inertia of rotors that turn with a coordinate: kinetic energy armature v^2 / 2
     wrench_on: integers("wrenches", 2)  # body row, BODY_FIXED or WORLD_FIXED
     wrench: floats("wrenches", WRENCH_COLUMNS)  # force, moment, point, canonical body axes (or world axes)
     custom: integers("customs")  # addresses of compiled user forces

@@ -213,7 +213,7 @@ def factorise12(m, w, mid, h):
 
 @kernel
 def eliminate_joint(m, w, mid, i, h):
-    """B = L'A S - h E + damping/2,  U = A S + (what moving the joint does to the wrench beyond it),  A <- A - U B^-1 L'A"""
+    """B = L'A S - h E + damping/2 + armature/h,  U = A S + (what moving the joint does to the wrench beyond it),  A <- A - U B^-1 L'A"""
     A, U, W, B = mid.A, mid.U, mid.W, mid.B
     v, nv = m.link[i, VI], m.link[i, NV]
     for j in range(v, v + nv):
@@ -227,7 +227,7 @@ def eliminate_joint(m, w, mid, i, h):
     joint_curvature(m, w, mid, i, E)
     for r in range(nv):
         for c in range(nv):
-            s = -h * E[r, c] + (0.5 * m.damping[v + r] if r == c else 0.0)
+            s = -h * E[r, c] + (0.5 * m.damping[v + r] + m.armature[v + r] / h if r == c else 0.0)
             for a in range(6):
                 s += w.S0[v + r, a] * U[v + c, a] - h * mid.S0[v + r, a] * U[v + c, 6 + a]
             B[v + r, c] = s

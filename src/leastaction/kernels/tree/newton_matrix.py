@@ -120,13 +120,14 @@ def is_free_ball(m, i):
 
 
 @kernel
-def factorise(m, w):
+def factorise(m, w, h):
     """Eliminate the joints, leaves to root, one column after the other.
 
-    u = A s+,  w = A' s,  d = s.u + damping/2,  A <- A - u w'/d;  what is left of A goes to the parent
+    u = A s+,  w = A' s,  d = s.u + damping/2 + armature/h,  A <- A - u w'/d;  what is left of A goes to the parent
     Reads linear, S0, S1, art.  Writes art, factor.
     """
     link, art, fac = m.link, w.art, w.factor
+    rate = 1.0 / h
     for i in range(link.shape[0] - 1, 0, -1):
         aa, al, la, ll = load9(art, i, AA), load9(art, i, AL), load9(art, i, LA), load9(art, i, LL)
         v, p = link[i, VI], link[i, PARENT]
@@ -139,13 +140,13 @@ def factorise(m, w):
             if dispatch.turns_about_z(link[i, KIND]):
                 ua, ul = (aa[2], aa[5], aa[8]), (la[2], la[5], la[8])
                 wa, wl = (aa[6], aa[7], aa[8]), (al[6], al[7], al[8])
-                d = ua[2] + 0.5 * m.damping[j]
+                d = ua[2] + 0.5 * m.damping[j] + rate * m.armature[j]
             else:
                 sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
                 ea, el = load3(w.S1, j, 0), load3(w.S1, j, 3)
                 ua, ul = add(matvec(aa, ea), matvec(al, el)), add(matvec(la, ea), matvec(ll, el))
                 wa, wl = add(tmatvec(aa, sa), tmatvec(la, sl)), add(tmatvec(al, sa), tmatvec(ll, sl))
-                d = dot(sa, ua) + dot(sl, ul) + 0.5 * m.damping[j]
+                d = dot(sa, ua) + dot(sl, ul) + 0.5 * m.damping[j] + rate * m.armature[j]
             dinv = 1.0 / d
             store3(fac, j, U, ua)
             store3(fac, j, U + 3, ul)

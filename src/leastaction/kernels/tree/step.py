@@ -43,6 +43,9 @@ def full_residual(sweeps, m, w, mid, h, t, retraction):
         mid_node(m, w, mid)
         for j in range(w.r.shape[0]):
             w.r[j] -= h * mid.start[j]
+    if m.has_armature:  # D1 of a d^2/2h
+        for j in range(w.r.shape[0]):
+            w.r[j] += m.armature[j] * w.d[j] / h
     if m.has_dampers:  # left half impulse of -c d/h
         for j in range(w.r.shape[0]):
             w.r[j] += 0.5 * m.damping[j] * w.d[j]
@@ -122,6 +125,9 @@ def arrive(sweeps, m, w, mid, h, kick, t):
     """
     advance_coordinates(m, w)
     sweeps.set_node(m, w, h, kick if mid is None else 0.0, True, w.target)
+    if m.has_armature:
+        for j in range(w.d.shape[0]):
+            w.target[j] += m.armature[j] * w.d[j] / h
     carry_residual(m, w)
     if mid is None:
         kick_springs(m, w, kick)
