@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test public bounds fuzz lint robots bench clean
+.PHONY: demo test public bounds fuzz lint robots kills bench clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -39,6 +39,10 @@ SECONDS ?= 3600
 SEED ?= 1
 fuzz: $(VENV)/.ready-test
 	LEASTACTION_FUZZ_SECONDS=$(SECONDS) LEASTACTION_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
+
+# a recorded run that is killed fifty times
+kills: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.kills 50
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks

@@ -51,6 +51,7 @@ from .model import Model
 from .page import show
 from .pose import Pose
 from .reactions import Reaction, Reactions
+from .records import open_run as open
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from .simulate import Simulator, simulate
 from .state import State
@@ -67,6 +68,6 @@ __all__ = [
     "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Screw", "SemiImplicitEuler", "Simulator",
     "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint", "SymbolicJoint",
     "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "discrete",
-    "dynamics", "examples", "library", "linearize", "load", "page", "plot", "save", "show", "simulate", "solvability", "to_maximal",
+    "dynamics", "examples", "library", "linearize", "load", "open", "page", "plot", "save", "show", "simulate", "solvability", "to_maximal",
     "to_minimal", "view",
 ]  # fmt: skip

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly.closing import ClosedEvaluator
-from .checks import listed, number, numbers, shown, time_step, whole_number
+from .checks import listed, shown, time_step, whole_number
 from .dynamics import explain_singular
 from .errors import ConvergenceError, LimitError, SingularMassError, StateError
 from .integrators import Integrator, Trapezoid, Variational
 from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
+from .integrators.memory import Continuation, Memory
 from .integrators.watch import LimitWatch
 from .kernels.stepping.record import EVERY, ROWS, Record, add_step, copy_row, rewind
 from .model import Coordinates, Model, checked_model
 from .progress import Progress, interrupt_later
 from .reactions import Nodes, Reactions
+from .records import stream
+from .run_input import MOST_STEPS, Control, check_control, check_forces, checked_seconds, count_steps, memory
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
 from .state import State, checked_state
 from .trajectory import Trajectory
 
-Control = Callable[[float, State], ArrayLike]
-
-_MOST_STEPS = 1e12  # of one run: years
 _BLOCK = 4096  # recorded nodes at a time where their number is not known beforehand
+_SELDOM = 256  # steps after which what the stepper remembers is copied, where it may have to go back
 _CHUNK_SECONDS = 0.2  # how long compiled code runs before the progress bar moves and Ctrl-C is seen
 
 
@@ -52,6 +53,8 @@ def simulate(
     guard: bool = False,
     limits: str = "stop",
     strict: bool = False,
+    record_to: str | PathLike[str] | None = None,
+    resume: bool = False,
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
@@ -65,12 +68,20 @@ def simulate(
     limits        "stop": the run ends with the first node where a joint is beyond its limit, and `message` names it, because stops of
                   joints are not simulated: what follows is not what the mechanism does; "ignore": joints pass, and `warnings` names them
     strict        an energy that cannot be explained (run.warnings) is an error, whose trajectory ends at the node before it
+    record_to     path of an .h5 file (extra hdf5) that the run is written to while it is made, with little memory however long it is;
+                  la.open reads it meanwhile, and after whatever happened to the process.  docs/records.md
+    resume        go on with what stands in that file, bit for bit as if the run had never stopped; begin if there is none
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits)
-    if not simulator.integrator.uniform and duration is not None:
+    if resume and record_to is None:
+        raise StateError("resume=True goes on with a file; give its path as record_to='run.h5'")
+    if record_to is not None:
+        parts = _Parts(simulator, duration, steps, tau, control, whole_number(record_every, 1, "record_every"))
+        run = stream.record(record_to, parts, resume, progress)
+    elif not simulator.integrator.uniform and duration is not None:
         run = _run_for(simulator, duration, steps, tau, control, record_every)
     else:
-        count = _count_steps(simulator.dt, duration, steps)
+        count = count_steps(simulator.dt, duration, steps)
         run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress)
     return _explained(run) if strict else run
 
@@ -132,7 +143,7 @@ class Simulator:
         self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
         self._busy = threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
-        self._set_up(self.integrator.start(model, start, self.dt))
+        self._start_from(start)
 
     def __reduce__(self):
         raise StateError("a Simulator cannot be pickled, its memory belongs to this process; send sim.state and make a Simulator of it")
@@ -150,9 +161,17 @@ class Simulator:
             nearest = {limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][0], limit.lower, limit.upper)) for limit in beyond}
             raise StateError(f"at the start {words}; start elsewhere, for example q={nearest}, or with limits='ignore'")
 
-    def _set_up(self, stepper: Stepper) -> None:
-        """Go on with this stepper."""
-        self._stepper = stepper
+    def _start_from(self, state: State) -> None:
+        """Start there, or go on if it is where the same integrator was."""
+        known = state.__dict__.get("continuation")
+        if known is not None and known.fits(self.integrator, self.dt, state):
+            self._set_up(*known.start(self.model))
+        else:
+            self._set_up(self.integrator.start(self.model, state, self.dt), state)
+
+    def _set_up(self, stepper: Stepper, begun: State) -> None:
+        """Go on with this stepper, which was started from the state `begun`."""
+        self._stepper, self._begun = stepper, begun
         self._now = stepper.make_record(1, 1)  # the present node
         stepper.advance(0, self._tau, stepper.make_record(0, 0))  # sets the first node up
         self._look()
@@ -175,11 +194,19 @@ class Simulator:
     @property
     def v(self) -> NDArray[np.float64]:
         """Velocities now."""
-        return self.state.v
+        return self._node().v
 
     @property
     def state(self) -> State:
-        """State now."""
+        """State now, with what the integrator remembers: a run or another Simulator that starts from it goes on bit for bit."""
+        return self._node().continuing(self._continuation())
+
+    def _continuation(self) -> Continuation | None:
+        memory = self._stepper.remember()
+        return None if memory is None else Continuation(self.integrator, self.dt, self._begun, self.t, self.q, memory)
+
+    def _node(self) -> State:
+        """State now, by itself."""
         node = self._evaluator(*self.integrator.recording(self.dt), self._now.q, self._now.p, self._now.t)
         return State.with_velocity(self.model, self.t, self.q, node.p[0], node.v[0])
 
@@ -189,7 +216,7 @@ class Simulator:
 
         Those of a node, without the time axis of `run.reactions`.
         """
-        now = self.state
+        now = self._node()
         tau = np.broadcast_to(self._last_tau, (1, 2, self.model.nv))
         nodes = Nodes(self.model, np.array([now.t]), now.q[None], now.v[None], now.p[None], tau)
         return Reactions(self.integrator, nodes, self.dt, single=True)
@@ -236,9 +263,9 @@ class Simulator:
     def reverse(self) -> None:
         """Turn all velocities round: a reversible integrator then goes back the way it came, while time goes on."""
         with self._alone():
-            now = self.state
+            now = self._node()
             turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
-            self._set_up(self.integrator.turn_round(self._stepper, turned))
+            self._set_up(self.integrator.turn_round(self._stepper, turned), turned)
 
     def run(
         self,
@@ -256,8 +283,8 @@ class Simulator:
         """
         steps = whole_number(steps, 0, "steps")
         record_every = whole_number(record_every, 1, "record_every")
-        _check_control(tau, control)
-        forces = _check_forces(tau, steps, self.model)
+        check_control(tau, control)
+        forces = check_forces(tau, steps, self.model)
         with self._alone():
             return self._run(steps, forces, control, record_every, progress, np.inf)
 
@@ -295,6 +322,7 @@ class Simulator:
         tau = np.asarray(forces, dtype=np.float64)
         run = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, tau)
         run.remarks = self._remarks(run)
+        run.continuation = self._continuation()
         return run
 
     def _remarks(self, trajectory: Trajectory) -> tuple[str, ...]:
@@ -313,7 +341,7 @@ class Simulator:
         """Room for the whole run; the present node is its first row."""
         rows = -(-steps // every) + 1 + (self._watch is not None)  # one more: where a limit is passed
         needed = 8.0 * (rows * (2 + self.model.nq + self.model.nv + self._stepper.multipliers) + steps)
-        if needed > _memory():
+        if needed > memory():
             raise StateError(
                 f"steps = {steps}: {rows} recorded nodes and the evaluations of every step take {needed / 1e9:.3g} GB, more than this "
                 "machine has; record fewer with record_every, or make shorter runs, each from the state of the last"
@@ -329,7 +357,8 @@ class Simulator:
 
     def _run_compiled(self, record: Record, steps: int, forces: NDArray[np.float64], bar: Progress, end: float) -> Advance:
         """Chunks of many steps in compiled code, so long that Python costs nothing, so short that the bar moves."""
-        chunk, done = int(record.cursor[EVERY]), 0
+        chunk, done, kept = int(record.cursor[EVERY]), 0, 0
+        before = self._stepper.remember() if self._watch else None  # at the step `kept`
         while done < steps:
             size = min(chunk, steps - done)
             tau = forces if len(forces) == 1 else forces[done : done + size]
@@ -337,17 +366,18 @@ class Simulator:
             with interrupt_later():
                 result = self._advance(size, tau, record, end)
                 self.steps += result.steps
+                done += result.steps
                 if result.limit:
-                    self._go_back(record)
-                else:
-                    self._look()
+                    self._go_back(record, before, forces if len(forces) == 1 else forces[kept:done], done - kept)
+                self._look()
             if result.steps:
                 self._last_tau = tau[min(result.steps, len(tau)) - 1].copy()
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
-            done += result.steps
             if result.failure or result.limit or result.steps < size:  # the last: the end of the run was reached
                 return result
+            if self._watch and done - kept >= _SELDOM:
+                before, kept = self._stepper.remember(), done
             bar.update(done)
         return Advance(done)
 
@@ -356,14 +386,16 @@ class Simulator:
             return self._watch.advance(self._stepper, size, tau, record, end)
         return self._stepper.advance(size, tau, record, end)
 
-    def _go_back(self, record: Record) -> None:
-        """To the last node of the record: the stepper went further before somebody looked."""
+    def _go_back(self, record: Record, before: Memory | None, tau: NDArray[np.float64], steps: int) -> None:
+        """To the last node of the record: the stepper went further before somebody looked.  It was as `before` so many steps earlier."""
+        if before is not None:
+            self._stepper.recall(before)
+            self._stepper.advance(steps, tau, self._stepper.make_record(0, steps, steps + 1))
+            return
         rewind(self._now)
         copy_row(record, int(record.cursor[ROWS]) - 1, self._now)
-        parts = [(t, n) for t, n in self.subdivided if t < self.t]
-        self._set_up(self.integrator.start(self.model, self.state, self.dt))
-        if isinstance(self._stepper, GuardedStepper):
-            self._stepper.subdivided = parts
+        node = self._node()
+        self._set_up(self.integrator.start(self.model, node, self.dt), node)
 
     def _run_controlled(
         self, record: Record, steps: int, control: Control, asked: list[NDArray[np.float64]], bar: Progress, end: float
@@ -387,7 +419,7 @@ class Simulator:
         return Advance(steps)
 
     def _ask(self, control: Control) -> NDArray[np.float64]:
-        forces = control(self.t, self.state)
+        forces = control(self.t, self._node())
         if forces is None:
             raise StateError(f"the control law returned None at t = {self.t:g} s; return joint forces, for example [0.0] * {self.model.nv}")
         return self.model.velocities(forces, "tau")
@@ -399,18 +431,41 @@ class Simulator:
         return ConvergenceError(message, step=self.steps, time=self.t, residual=result.residual, trajectory=trajectory)
 
 
+class _Parts:
+    """A run in parts, for records/stream.py."""
+
+    def __init__(self, simulator: Simulator, duration: float | None, steps: int | None, tau, control: Control | None, every: int):
+        self.simulator, self.control, self.every = simulator, control, every
+        if simulator.integrator.uniform or duration is None:
+            self.steps, self.end = count_steps(simulator.dt, duration, steps), np.inf
+            check_control(tau, control)
+        else:
+            self.steps, self.end = int(MOST_STEPS), simulator.t + checked_seconds(duration, steps, tau, control)
+        self.forces = check_forces(tau, self.steps, simulator.model)
+        self.forces_of_every_step = control is not None or len(self.forces) > 1
+        self.start = simulator._run(0, self.forces[:1], None, every, False, np.inf)
+
+    @property
+    def t(self) -> float:
+        return self.simulator.t
+
+    def make(self, steps: int, done: int) -> Trajectory:
+        forces = self.forces if len(self.forces) == 1 else self.forces[done : done + steps]
+        return self.simulator._run(steps, forces, self.control, self.every, False, self.end)
+
+    def go_on(self, state: State, done: int) -> None:
+        self.simulator._start_from(state)
+        self.simulator.steps = done
+
+    def remarks(self, run: Trajectory) -> tuple[str, ...]:
+        return self.simulator._remarks(run)
+
+
 def _run_for(simulator: Simulator, duration: float, steps: int | None, tau, control: Control | None, record_every: int) -> Trajectory:
     """Run an integrator with steps of its own choice until the end of the duration is reached."""
-    if steps is not None:
-        raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
-    seconds = number(duration, "duration", StateError)
-    if seconds < 0.0:
-        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
-    if np.ndim(tau) > 1:
-        raise StateError("tau with one row per step needs steps=; with duration= the number of steps is not known beforehand")
-    _check_control(tau, control)
+    seconds = checked_seconds(duration, steps, tau, control)
     every, end = whole_number(record_every, 1, "record_every"), simulator.t + seconds
-    forces = _check_forces(tau, 0, simulator.model)
+    forces = check_forces(tau, 0, simulator.model)
     parts = [simulator.run(0)]
     try:
         while simulator.t < end:
@@ -435,58 +490,8 @@ def _check_pace(simulator: Simulator, parts: list[Trajectory], seconds: float, e
     steps = simulator.steps * seconds / made if made > 0.0 else np.inf
     rows = sum(map(len, parts)) * seconds / made if made > 0.0 else np.inf
     needed = 8.0 * (rows * (2 + simulator.model.nq + simulator.model.nv) + steps)
-    if needed > _memory() or steps > _MOST_STEPS:
+    if needed > memory() or steps > MOST_STEPS:
         raise StateError(
             f"{simulator.steps} steps led to t = {simulator.t:g} s; at this pace {end:g} s take {steps:.3g} steps and {needed / 1e9:.3g} "
             "GB: the step density is too large; give a smaller one, a larger record_every, or a shorter duration"
         )
-
-
-def _memory() -> float:
-    """Bytes that this machine has."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not on this system
-        return 16e9
-
-
-def _count_steps(dt: float, duration: float | None, steps: int | None) -> int:
-    if (duration is None) == (steps is None):
-        raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
-    if steps is not None:
-        return whole_number(steps, 0, "steps")
-    seconds = number(duration, "duration", StateError)  # type: ignore[arg-type]
-    if seconds < 0.0:
-        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
-    if not seconds / dt < _MOST_STEPS:
-        raise StateError(
-            f"duration = {seconds:g} s is {seconds / dt:.3g} steps of dt = {dt:g} s; at most {_MOST_STEPS:g} are made in one run: give "
-            "a shorter duration or a larger dt"
-        )
-    count = int(round(seconds / dt))
-    if count == 0 and seconds > 0.0:
-        raise StateError(f"duration = {seconds:g} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
-    return count
-
-
-def _check_control(tau: ArrayLike | None, control: Control | None) -> None:
-    if tau is not None and control is not None:
-        raise StateError("give joint forces as tau or as a control law, not both")
-    if control is not None and not callable(control):
-        raise StateError(f"control = {shown(control)} is not a function; give one that takes (t, state) and returns joint forces")
-
-
-def _check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.float64]:
-    if tau is None:
-        return np.zeros((1, model.nv))
-    if isinstance(tau, Mapping):
-        return model.velocities(tau, "tau")[None]
-    series = numbers(tau, "tau", StateError, finite=False)
-    if series.ndim <= 1:
-        return model.velocities(series, "tau")[None]
-    if series.shape != (steps, model.nv):
-        raise StateError(f"tau has shape {series.shape}; it needs ({model.nv},) or one row per step, ({steps}, {model.nv})")
-    if not np.all(np.isfinite(series)):
-        k, j = np.argwhere(~np.isfinite(series))[0]
-        raise StateError(f"tau[{k}, {j}] = {series[k, j]} is not finite")
-    return series

@@ -38,6 +38,18 @@ class State:
         state.__dict__["v"] = numbers(v, "v of the state", StateError, (model.nv,), finite=False)  # where cached_property looks first
         return state
 
+    def continuing(self, continuation: Any) -> State:
+        """The same state with what an integrator remembered there (integrators/memory.py): a run that starts from it goes on as if it
+        had never stopped."""
+        state = State.with_velocity(self.model, self.t, self.q, self.p, self.v)
+        state.__dict__["continuation"] = continuation
+        return state
+
+    @property
+    def continues(self) -> bool:
+        """Does it carry what an integrator remembered?  A run from it with the same integrator and dt then goes on bit for bit."""
+        return self.__dict__.get("continuation") is not None
+
     @cached_property
     def v(self) -> NDArray[np.float64]:
         """Velocities M(q)^-1 p."""

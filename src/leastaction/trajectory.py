@@ -16,12 +16,16 @@ from .assembly.closing import ClosedEvaluator
 from .checks import instance, same, shown
 from .errors import StateError
 from .integrators.base import Integrator, Stepper
+from .integrators.memory import Continuation
 from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
 from .model import Model
 from .reactions import Nodes, Reactions
 from .state import State
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from .page import Page
 
 Array = NDArray[np.float64]
@@ -47,6 +51,7 @@ class Trajectory:
     tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step
     every: int = 1  #: after how many steps a node was recorded
     remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
+    continuation: Continuation | None = None  #: what the integrator remembered at the last node; `state()` carries it on
 
     @classmethod
     def from_record(cls, record: Record, stepper: Stepper, integrator: Integrator, elapsed: float, tau: Array) -> Trajectory:
@@ -82,7 +87,7 @@ class Trajectory:
         cut: dict[str, Any] = {name: getattr(self, name) for name in ("t", "q", "recorded", "errors", "multipliers")}
         cut = {name: None if array is None else array[:nodes] for name, array in cut.items()}
         return replace(
-            self, **cut, iterations=self.iterations[:steps],
+            self, **cut, iterations=self.iterations[:steps], continuation=self.continuation if nodes >= len(self) else None,
             tau=self.tau if self.tau is None or len(self.tau) == 1 else self.tau[:steps],
         )  # fmt: skip
 
@@ -206,10 +211,15 @@ class Trajectory:
         return len(self.iterations)
 
     def state(self, k: int = -1) -> State:
-        """State at recorded node k, the last one by default."""
+        """State at recorded node k, the last one by default.
+
+        The last one carries what the integrator remembered: `simulate` from it with the same integrator and dt goes on bit for bit as if
+        the run had never stopped.
+        """
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not -len(self) <= k < len(self):
             raise StateError(f"node {shown(k)} does not exist; {len(self)} were recorded, the first is 0, the last {len(self) - 1} or -1")
-        return State.with_velocity(self.model, float(self.t[k]), self.q[k].copy(), self.p[k].copy(), self.v[k].copy())
+        state = State.with_velocity(self.model, float(self.t[k]), self.q[k], self.p[k], self.v[k])
+        return state.continuing(self.continuation) if k in (-1, len(self) - 1) else state
 
     def to_html(self, path: str | PathLike[str], **options: Any) -> Page:
         """Write the run as a page of its own: 3-D playback and plots in one HTML file that needs no network.
@@ -220,11 +230,32 @@ class Trajectory:
 
         return page.write(self, path, **options)
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a file that `la.open` reads, complete with model and integrator: .npz or .h5 (extra hdf5).
+
+        A .csv file holds numbers only.
+        """
+        from .records import save
+
+        save(self, path)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The run as a DataFrame indexed by time (extra tables)."""
+        from .records import tables
+
+        return tables.to_pandas(self)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The run as a Dataset with names and units (extra tables)."""
+        from .records import tables
+
+        return tables.to_xarray(self)
+
     def __eq__(self, other: object) -> bool:
-        """Everything but the wall time."""
+        """Everything that was recorded; not the wall time, nor what the integrator remembered."""
         if not isinstance(other, Trajectory):
             return NotImplemented
-        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.name != "elapsed")
+        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.name not in ("elapsed", "continuation"))
 
     def __hash__(self) -> int:
         return hash((self.model, self.dt, self.steps, len(self)))

@@ -80,7 +80,7 @@ def test_csv_plot_and_page(arm, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "RK4" in said and str(page) in said and picture.read_bytes().startswith(b"\x89PNG") and "webgl2" in page.read_text()
     header, *rows = out.read_text().splitlines()
-    assert header == '"t","shoulder","elbow","energy"' and len(rows) == 11
+    assert header == '"t","shoulder","elbow","v.shoulder","v.elbow","energy"' and len(rows) == 11
 
 
 def test_a_run_that_meets_a_limit_says_so(arm, capsys):
@@ -144,7 +144,8 @@ def test_convert(arm, tmp_path, capsys):
         (["run", "ARM", "--dt", "-1"], "dt = -1"),
         (["run", "ARM", "--q", "wrist=1"], "'wrist'"),
         (["run", "ARM", "--q", "shoulder=3"], "beyond its upper limit"),
-        (["run", "ARM", "--out", "run.txt"], ".npz, .csv"),
+        (["run", "ARM", "--out", "run.txt"], ".h5, .npz, .csv"),
+        (["run", "ARM", "--out", "run.npz", "--resume"], "--out run.h5"),
         (["run", "ARM", "--out", "no/folder/run.npz"], "no folder"),
         (["convert", "ARM", "x.stl"], "suffix '.stl'"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 
 import leastaction as la
@@ -96,26 +95,18 @@ def _assignment(text: str) -> tuple[str, list[float]]:
         raise argparse.ArgumentTypeError(f"{text!r} is not JOINT=VALUE, for example elbow=0.5") from None
 
 
-def save_run(run: la.Trajectory, path: Path) -> None:
-    """Write a run; the suffix says the format."""
-    import numpy as np
-
-    if path.suffix == ".npz":
-        np.savez_compressed(
-            path, t=run.t, q=run.q, v=run.v, p=run.p, energy=run.energy, momentum=run.momentum, constraint_error=run.constraint_error,
-            iterations=run.iterations, coordinate_names=run.model.coordinate_names, joint_names=run.model.joint_names, message=run.message,
-        )  # fmt: skip
-        return
-    columns: Mapping[str, np.ndarray] = {"t": run.t, **dict(zip(run.model.coordinate_names, run.q.T, strict=True)), "energy": run.energy}
-    names = ",".join('"' + name.replace('"', '""') + '"' for name in columns)
-    np.savetxt(path, np.column_stack(list(columns.values())), delimiter=",", header=names, comments="", fmt="%.17g")
+def streams(path: Path | None) -> bool:
+    """Is the run written while it is made?"""
+    return path is not None and path.suffix == ".h5"
 
 
-def check_out(path: Path | None) -> None:
+def check_out(path: Path | None, resume: bool = False) -> None:
     """Before a long run, not after it."""
+    if resume and not streams(path):
+        raise StateError("--resume goes on with a file that is written while a run is made; give it as --out run.h5")
     if path is None:
         return
-    if path.suffix not in (".npz", ".csv"):
-        raise StateError(f"--out {path}: the suffix is one of .npz, .csv")
+    if path.suffix not in (".h5", ".npz", ".csv"):
+        raise StateError(f"--out {path}: the suffix is one of .h5, .npz, .csv")
     if not path.parent.is_dir():
         raise StateError(f"--out {path}: there is no folder {str(path.parent)!r}")

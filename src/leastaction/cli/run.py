@@ -18,6 +18,7 @@ EPILOG = """\
 exit codes: 0 finished, 1 error (explained on stderr), 2 wrong usage, 3 stopped where a joint went beyond its limit
 
   leastaction run panda.urdf --ignore dynamics --q panda_joint4=-1.5 --duration 2 --out run.npz --page run.html
+  leastaction run panda.urdf --ignore dynamics --duration 3600 --out run.h5             killed?  The same again with --resume goes on
 """
 
 
@@ -26,23 +27,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_start(parser)
     parser.add_argument("--integrator", choices=files.INTEGRATORS, default="variational", help="how steps are made")
     parser.add_argument("--record-every", type=int, default=1, metavar="N", help="keep every n-th step")
-    parser.add_argument("--out", type=Path, help="write the run to this .npz or .csv file")
+    parser.add_argument(
+        "--out", type=Path, help="write the run to this .h5, .npz or .csv file; to .h5 while it is made, so that nothing is lost"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the run in the .h5 file of --out; begin if there is none")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page that plays the run in 3-D (.html)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the energy to this picture (.png, .pdf, .svg)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    files.check_out(arguments.out)
+    files.check_out(arguments.out, arguments.resume)
     mechanism = files.load(arguments)
     model = mechanism.compile()
     state, moved = files.start(model, arguments)
     result = la.simulate(
         model, state, dt=arguments.dt, duration=arguments.duration, integrator=files.integrator(arguments.integrator),
         limits=arguments.limits, record_every=arguments.record_every, progress=False if arguments.json else None,
+        record_to=arguments.out if files.streams(arguments.out) else None, resume=arguments.resume,
     )  # fmt: skip
     written = []
     if arguments.out is not None:
-        files.save_run(result, arguments.out)
+        if not files.streams(arguments.out):
+            result.save(arguments.out)
         written.append(str(arguments.out))
     if arguments.plot is not None:
         la.plot.energy(result, save_to=arguments.plot)

@@ -19,6 +19,7 @@ from ..kernels.stepping.loop import FINISHED, FULL, NOT_FINITE
 from ..kernels.stepping.record import Record, make_record
 from ..model import Model
 from ..state import State
+from .memory import Memory, arrays_of
 
 __all__ = ["KICKED_MOMENTUM", "VELOCITY", "Advance", "CompiledStepper", "Integrator", "Record", "Stepper", "make_record"]
 
@@ -55,6 +56,14 @@ class Stepper:
         """The present node as the next row of the record."""
         raise TypeError(f"{type(self).__name__} does not say where it is: override write(record)")
 
+    def remember(self) -> Memory | None:
+        """A copy of all it will need in later steps; None: it cannot say, and a run that is continued starts anew from q and p."""
+        return None
+
+    def recall(self, memory: Memory) -> None:
+        """Be as another stepper was, started from the same state, when it said `remember`."""
+        raise TypeError(f"{type(self).__name__} does not say how it goes on: override remember() and recall(memory)")
+
     def make_record(self, rows: int, steps: int, every: int = 1) -> Record:
         """An empty record of this stepper with room for so many nodes and steps."""
         return make_record(rows, steps, self.model.nq, self.model.nv, self.multipliers, every)
@@ -76,6 +85,13 @@ class CompiledStepper(Stepper):
         if status == FULL:
             raise RuntimeError(f"the record of {self.integrator!r} has no room for {steps} more steps")
         return Advance(made, "" if status == FINISHED else self.explain(status, residual), residual)
+
+    def remember(self) -> Memory | None:
+        return {name: array.copy() for name, array in arrays_of(self.arrays)}
+
+    def recall(self, memory: Memory) -> None:
+        for name, array in arrays_of(self.arrays):
+            array[...] = memory[name]
 
     def explain(self, status: int, residual: float) -> str:
         """Why a step failed, and what to try."""

@@ -17,6 +17,7 @@ from ..kernels.stepping.record import Record, add_step, put_node
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, Advance, Integrator, Stepper
+from .memory import Memory, packed, unpacked
 from .variational import Variational
 
 _SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
@@ -110,6 +111,12 @@ class RestartedStepper(Stepper):
 
     def write(self, record: Record) -> None:
         put_node(record, self.state.t, self.state.q, self.state.p)
+
+    def remember(self) -> Memory:
+        return {"state": packed(self.state)}
+
+    def recall(self, memory: Memory) -> None:
+        self.state = unpacked(self.model, memory["state"])
 
     def advance(self, steps, tau, record: Record, end: float = np.inf) -> Advance:
         for step in range(steps):

@@ -16,10 +16,11 @@ from ..assembly.closing import ClosedEvaluator
 from ..coordinates import ties as tree
 from ..dynamics import discrete, mass_matrix
 from ..errors import LeastActionError, StateError
-from ..kernels.stepping.record import STEPS, Record, add_step, copy_row, rewind
+from ..kernels.stepping.record import ROWS, STEPS, Record, add_step, copy_row, rewind
 from ..model import Model
 from ..state import State
 from .base import Advance, Integrator, Stepper
+from .memory import Memory, below_prefix, packed, unpacked, with_prefix
 
 MOST_PARTS = 64
 _BLOCK = 64  # steps made at a time before their solutions are looked at
@@ -73,13 +74,32 @@ class GuardedStepper(Stepper):
         self._block = self._stepper.make_record(_BLOCK, _BLOCK)
 
     def _start(self, state: State) -> None:
-        self.state = state
+        self.state = self._started = state
         self._last_v = state.v
         self._stepper = self.base.start(self.model, state, self.dt)
         self._stepper.advance(0, np.zeros((1, self.model.nv)), self._stepper.make_record(0, 0))
 
     def write(self, record: Record) -> None:
+        row = int(record.cursor[ROWS])
         self._stepper.write(record)
+        record.t[row] = self._begun + self._made * self.dt  # the clock of the base began with the last step that was subdivided
+
+    def remember(self) -> Memory | None:
+        base = self._stepper.remember()
+        if base is None:
+            return None
+        own = {
+            "clock": np.array([self._begun, self._made]), "last_v": self._last_v.copy(), "state": packed(self.state),
+            "started": packed(self._started), "subdivided": np.array(self.subdivided, dtype=float).reshape(-1, 2),
+        }  # fmt: skip
+        return own | with_prefix("base.", base)
+
+    def recall(self, memory: Memory) -> None:
+        self._start(unpacked(self.model, memory["started"]))
+        self._stepper.recall(below_prefix("base.", memory))
+        self.state, self._last_v = unpacked(self.model, memory["state"]), memory["last_v"].copy()
+        self._begun, self._made = float(memory["clock"][0]), int(memory["clock"][1])
+        self.subdivided = [(float(t), int(parts)) for t, parts in memory["subdivided"]]
 
     def advance(self, steps: int, tau: Array, record: Record, end: float = np.inf) -> Advance:
         done = 0

@@ -1,0 +1,83 @@
+"""What a run is asked for: how many steps, under which joint forces, and whether what it records fits into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checks import number, numbers, shown, whole_number
+from .errors import StateError
+from .model import Model
+from .state import State
+
+Control = Callable[[float, State], ArrayLike]
+
+MOST_STEPS = 1e12  # of one run: years
+
+
+def memory() -> float:
+    """Bytes that this machine has."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return 16e9
+
+
+def count_steps(dt: float, duration: float | None, steps: int | None) -> int:
+    """Steps of length dt, from a duration or as they are given."""
+    if (duration is None) == (steps is None):
+        raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
+    if steps is not None:
+        return whole_number(steps, 0, "steps")
+    seconds = number(duration, "duration", StateError)  # type: ignore[arg-type]
+    if seconds < 0.0:
+        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
+    if not seconds / dt < MOST_STEPS:
+        raise StateError(
+            f"duration = {seconds:g} s is {seconds / dt:.3g} steps of dt = {dt:g} s; at most {MOST_STEPS:g} are made in one run: give "
+            "a shorter duration or a larger dt"
+        )
+    count = int(round(seconds / dt))
+    if count == 0 and seconds > 0.0:
+        raise StateError(f"duration = {seconds:g} s is less than half a step of dt = {dt:g} s; give a longer duration or a smaller dt")
+    return count
+
+
+def checked_seconds(duration: float, steps: int | None, tau: ArrayLike | None, control: Control | None) -> float:
+    """The duration of a run whose steps are of variable length."""
+    if steps is not None:
+        raise StateError("give the length of the simulation as duration (s) or as a number of steps, one of them")
+    seconds = number(duration, "duration", StateError)
+    if seconds < 0.0:
+        raise StateError(f"duration = {shown(duration)}; it needs a number of seconds >= 0")
+    if np.ndim(tau) > 1:  # type: ignore[arg-type]
+        raise StateError("tau with one row per step needs steps=; with duration= the number of steps is not known beforehand")
+    check_control(tau, control)
+    return seconds
+
+
+def check_control(tau: ArrayLike | None, control: Control | None) -> None:
+    if tau is not None and control is not None:
+        raise StateError("give joint forces as tau or as a control law, not both")
+    if control is not None and not callable(control):
+        raise StateError(f"control = {shown(control)} is not a function; give one that takes (t, state) and returns joint forces")
+
+
+def check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.float64]:
+    """(1, nv) constant joint forces, or (steps, nv)."""
+    if tau is None:
+        return np.zeros((1, model.nv))
+    if isinstance(tau, Mapping):
+        return model.velocities(tau, "tau")[None]
+    series = numbers(tau, "tau", StateError, finite=False)
+    if series.ndim <= 1:
+        return model.velocities(series, "tau")[None]
+    if series.shape != (steps, model.nv):
+        raise StateError(f"tau has shape {series.shape}; it needs ({model.nv},) or one row per step, ({steps}, {model.nv})")
+    if not np.all(np.isfinite(series)):
+        k, j = np.argwhere(~np.isfinite(series))[0]
+        raise StateError(f"tau[{k}, {j}] = {series[k, j]} is not finite")
+    return series
