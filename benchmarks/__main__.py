@@ -1,10 +1,10 @@
-"""python -m benchmarks [speed | defaults | loops | lee2016 | bruedigam2020 | si_guenter2010 | robots]: measure, print, write to docs/."""
+"""python -m benchmarks [speed | defaults | loops | lee2016 | bruedigam2020 | si_guenter2010 | robots | rollout]: measure, print, write to docs/."""
 
 from __future__ import annotations
 
 import argparse
 
-from . import bruedigam2020, defaults, lee2016, loops, report, robots, si_guenter2010, speed
+from . import bruedigam2020, defaults, lee2016, loops, report, robots, rollout, si_guenter2010, speed
 from .cases import all_cases
 
 
@@ -19,6 +19,7 @@ PAGES = {  # what -> (file in docs/, function of (quick, passes) that measures a
     "loops": ("loops.md", loops.page),
     "si_guenter2010": ("si_guenter2010.md", si_guenter2010.page),
     "robots": ("robots.md", robots.page),
+    "rollout": ("rollout-speed.md", rollout.page),
     "bruedigam2020": ("bruedigam2020.md", bruedigam2020.page),
 }
 

@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 # room -> names users see as la.<name>; the same names stand in __init__.pyi, for type checkers
 _ROOMS = {
     "analysis.crosscheck": "Crosscheck crosscheck",
+    "batch": "Rollout rollout",
     "constraints": "Cam Close Coincident Constraint Distance Gear PointOnPlane Prescribed Rolling Screw Skate SymbolicConstraint",
     "coordinates.conversion": "MaximalState to_maximal to_minimal",
     "dynamics": "discrete",
