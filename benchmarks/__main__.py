@@ -1,4 +1,4 @@
-"""python -m benchmarks [speed | defaults | loops | lee2016 | bruedigam2020 | si_guenter2010 | robots | rollout]: measure, print, write to docs/."""
+"""python -m benchmarks [what]: measure, print, write to docs/.  What: a key of PAGES, `speed` by default."""
 
 from __future__ import annotations
 

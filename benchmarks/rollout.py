@@ -47,8 +47,10 @@ class Comparison:
         case, rng = self.case, np.random.default_rng(0)
         self.q = np.tile(case.q, (self.members, 1))
         self.v = case.v + SPREAD * rng.normal(size=(self.members, case.model.nv))
-        plain = [k for b in case.model.bodies if not b.joint.has_quaternion for k in range(*case.model.q_slice(b.joint_name).indices(case.model.nq))]
-        self.q[:, plain] += SPREAD * rng.normal(size=(self.members, len(plain)))
+        for body in case.model.bodies:
+            if not body.joint.has_quaternion:
+                part = self.q[:, case.model.q_slice(body.joint_name)]
+                part += SPREAD * rng.normal(size=part.shape)
         special = case.model.specialise()
         self.runs: dict[str, Callable[[], object]] = {GENERAL: lambda: self._ours(case.model), SPECIAL: lambda: self._ours(special)}
         self._add_mujoco()

@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 # room -> names users see as la.<name>; the same names stand in __init__.pyi, for type checkers
 _ROOMS = {
     "analysis.crosscheck": "Crosscheck crosscheck",
-    "batch": "Rollout rollout",
+    "batch": "Rollout Sweep rollout sweep",
     "constraints": "Cam Close Coincident Constraint Distance Gear PointOnPlane Prescribed Rolling Screw Skate SymbolicConstraint",
     "coordinates.conversion": "MaximalState to_maximal to_minimal",
     "dynamics": "discrete",
@@ -71,6 +71,10 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType) and value.__name__ == f"{__name__}.{name}"):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As other modules travel with functions that use them: by name."""
+        return import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -2,7 +2,7 @@
 
 from . import analysis, constraints, dynamics, examples, library, page, plot, solvability
 from .analysis.crosscheck import Crosscheck, crosscheck
-from .batch import Rollout, rollout
+from .batch import Rollout, Sweep, rollout, sweep
 from .constraints import (
     Cam,
     Close,
@@ -58,8 +58,8 @@ __all__ = [
     "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Maximal",
     "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose",
     "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw", "SemiImplicitEuler",
-    "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "SymbolicConstraint",
+    "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint",
     "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints",
     "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "load", "page", "plot", "rollout", "save", "show",
-    "simulate", "solvability", "to_maximal", "to_minimal",
+    "simulate", "solvability", "sweep", "to_maximal", "to_minimal",
 ]  # fmt: skip

@@ -81,3 +81,11 @@ def test_what_is_pickled_arrives_where_nothing_was_imported_yet(tmp_path):
     file.write_bytes(pickle.dumps([la.Pose(xyz=(1, 2, 3)), la.Variational(tol=1e-9), la.simulate]))
     code = f"import pickle; found = pickle.load(open({str(file)!r}, 'rb')); print(found[0].p[2], found[1].tol, found[2].__name__)"
     assert in_a_new_process(code) == ["3.0", "1e-09", "simulate"]
+
+
+def test_functions_that_use_the_package_travel():
+    from numba import cloudpickle
+
+    there = pickle.loads(cloudpickle.dumps(lambda: la))
+    assert there() is la
+    assert pickle.loads(pickle.dumps(la)) is la
