@@ -1,10 +1,10 @@
-"""python -m benchmarks [speed | defaults | loops | lee2016 | bruedigam2020 | si_guenter2010 | robots | mjcf]: measure, print, write to docs/."""
+"""python -m benchmarks [what]: measure, print, write to docs/.  What: a key of PAGES, `speed` by default."""
 
 from __future__ import annotations
 
 import argparse
 
-from . import bruedigam2020, defaults, lee2016, loops, mjcf, report, robots, si_guenter2010, speed
+from . import bruedigam2020, defaults, lee2016, loops, mjcf, report, robots, rollout, si_guenter2010, speed
 from .cases import all_cases
 
 
@@ -20,6 +20,7 @@ PAGES = {  # what -> (file in docs/, function of (quick, passes) that measures a
     "si_guenter2010": ("si_guenter2010.md", si_guenter2010.page),
     "robots": ("robots.md", robots.page),
     "mjcf": ("mjcf-robots.md", mjcf.page),
+    "rollout": ("rollout-speed.md", rollout.page),
     "bruedigam2020": ("bruedigam2020.md", bruedigam2020.page),
 }
 

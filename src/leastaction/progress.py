@@ -14,9 +14,12 @@ _WIDTH = 30
 
 
 class Progress:
-    """`with Progress(total, dt, wanted) as bar: bar.update(done)`; draws only on a terminal unless `wanted` is True."""
+    """`with Progress(total, dt, wanted) as bar: bar.update(done)`; draws only on a terminal unless `wanted` is True.
 
-    def __init__(self, total: int, dt: float, wanted: bool | None):
+    dt   length of a step, s; None if something else than steps is counted
+    """
+
+    def __init__(self, total: int, dt: float | None, wanted: bool | None):
         self.total, self.dt = total, dt
         self.enabled = sys.stderr.isatty() if wanted is None else wanted
         self.began = time.perf_counter()
@@ -32,8 +35,9 @@ class Progress:
         fraction = done / self.total
         filled = int(_WIDTH * fraction)
         left = elapsed / fraction - elapsed
+        where = f"{done} of {self.total}" if self.dt is None else f"t = {done * self.dt:.4g} s"
         print(
-            f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {100 * fraction:5.1f} %  t = {done * self.dt:.4g} s  {left:.0f} s left ",
+            f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {100 * fraction:5.1f} %  {where}  {left:.0f} s left ",
             end="", file=sys.stderr, flush=True,
         )  # fmt: skip
         self.drawn = True

@@ -4,12 +4,15 @@ Two kinds of functions are called so.  Forces and densities of users: f(t, q, v,
 potentials; symbolic/runtime.py says what can be asked): answer(what, param, q, d, f, out, S).  In machine code an array is the address of
 its first number.
 
+Entry points can be called so too (`call_run`): a loop around the time loop of an integrator runs the machine code that Python calls, to the
+last bit, and is compiled in seconds because it contains none of it.
+
 With compilation switched off (NUMBA_DISABLE_JIT) an address is a number in a list.
 """
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, config, njit, types
+from numba import carray, cfunc, config, njit, typeof, types
 from numba.extending import intrinsic
 
 from . import cache
@@ -149,6 +152,34 @@ def _call_answer(typing, address, what, param, q, d, f, S):
     return types.UniTuple(types.float64, RESULTS)(*numbers, types.float64, types.int64), codegen
 
 
+_MADE_AND_STATUS = types.UniTuple(types.int64, 2)
+
+
+@intrinsic
+def _call_run(typing, address, a, record, tau, steps, end):
+    def codegen(context, builder, signature, arguments):
+        convention, kinds = context.call_conv, signature.args[1:]
+        function = convention.get_function_type(_MADE_AND_STATUS, kinds)
+        callee = builder.inttoptr(arguments[0], function.as_pointer())
+        status, made = convention.call_function(builder, callee, _MADE_AND_STATUS, kinds, arguments[1:])
+        with builder.if_then(status.is_error, likely=False):
+            convention.return_status_propagate(builder, status)
+        return made
+
+    return _MADE_AND_STATUS(types.int64, a, record, tau, types.int64, types.float64), codegen
+
+
+def run_address(entry, arguments):
+    """Of the time loop `entry` for arguments of these kinds, (arrays, record, tau, steps, end); for `call_run`."""
+    if config.DISABLE_JIT:
+        return Plain(entry.py_func).address
+    entry.compiled(entry.kinds(arguments), arguments)
+    code = entry.dispatcher.overloads[tuple(typeof(a) for a in arguments)]
+    if code.signature.return_type != _MADE_AND_STATUS:
+        raise TypeError(f"{entry} returns {code.signature.return_type}, not (steps made, status)")
+    return code.library.get_pointer_to_function(code.fndesc.llvm_func_name)
+
+
 @inlined
 def _address(array, row):
     """Of the first number of a row of an array; of nothing if there is no array."""
@@ -179,6 +210,15 @@ def _compiled_answer(address, what, param, i, q, k, d, v, f, S):
     return _call_answer(address, what, _address_of(param, i), _address_of(q, k), _address_of(d, v), f, _address_of(S, v))
 
 
+@inlined
+def _compiled_run(address, a, record, tau, steps, end):
+    return _call_run(address, a, record, tau, steps, end)
+
+
+def _plain_run(address, a, record, tau, steps, end):
+    return Plain.at(address)(a, record, tau, steps, end)
+
+
 def _plain_force(address, t, q, v, tau):
     Plain.at(address)(t, q, v, tau)
 
@@ -194,3 +234,5 @@ def _plain_answer(address, what, param, i, q, k, d, v, f, S):
 call_force = _plain_force if config.DISABLE_JIT else _compiled_force
 #: (address, what, param, i, q, k, d, v, f, S): results of the generated function for param[i], q[k:], d[v:]; it writes S[v:]
 call_joint = _plain_answer if config.DISABLE_JIT else _compiled_answer
+#: (address, arrays, record, tau, steps, end) -> (steps made, status): an entry point with the address `run_address`
+call_run = _plain_run if config.DISABLE_JIT else _compiled_run

@@ -20,8 +20,8 @@ from ..kernels.stepping.loop import BAD_DENSITY
 from ..kernels.stepping.record import Record
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Stepper, checked_choice
-from .variational import Variational, put_tied_node
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, Stepper, checked_choice
+from .variational import Variational, place_in_tree, put_tied_node
 
 CONTROLLERS = ("reversible", "naive")
 
@@ -109,6 +109,15 @@ class AdaptiveStepper(CompiledStepper):
             model.tree, self.work, middle, self.ties, self.controller, self.memory, integrator.base.numbers(dt, patient=True)
         )  # fmt: skip
         self.compile(kernels.run)
+
+    def place_starts(self, many: Starts):
+        if self.ties is not None:
+            return None
+        return [*self.place_times(many, self.memory), *place_in_tree(self.work, many, many.v)]
+
+    @property
+    def present(self):
+        return self.work.q, self.work.target
 
     @property
     def node_density(self) -> float:

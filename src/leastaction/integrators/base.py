@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ..compiling.decorators import Direct
 from ..compiling.portable import Carrier
 from ..errors import StateError
 from ..forces.functions import explain_failure
-from ..kernels.solving.memory import LAST_RESIDUAL, SCALE
+from ..kernels.solving.memory import LAST_RESIDUAL, SCALE, START, TIME
 from ..kernels.stepping.evaluation import KICKED_MOMENTUM, VELOCITY
 from ..kernels.stepping.loop import FINISHED, FULL, NOT_FINITE
 from ..kernels.stepping.record import Record, make_record
@@ -32,6 +32,15 @@ class Advance:
     failure: str = ""  #: empty, or what went wrong and what to try
     residual: float = 0.0
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
+
+
+class Starts(NamedTuple):
+    """Where many simulations start, a row for each."""
+
+    q: NDArray[np.float64]  #: (batch, nq)
+    p: NDArray[np.float64]  #: (batch, nv)
+    v: NDArray[np.float64]  #: (batch, nv)
+    t: NDArray[np.float64]  #: (batch,) s
 
 
 class Stepper:
@@ -77,7 +86,24 @@ class CompiledStepper(Stepper):
 
     def compile(self, run) -> None:
         """Use this entry point."""
+        self.entry = run
         self._run = Direct(run)
+
+    def place_starts(self, many: Starts) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None:
+        """For `la.rollout`: parts of `arrays` with what starts write there, a row for each; the rest of `arrays` is the same for all.
+
+        None: every start needs a stepper of its own.
+        """
+        return None
+
+    @property
+    def present(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For `la.rollout`: the parts of `arrays` that hold q of the present node and what is recorded beside it."""
+        raise TypeError(f"{type(self).__name__} places starts but does not say where it is: override present")
+
+    def place_times(self, many: Starts, memory: NDArray[np.float64]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """The times of the starts, as `make_memory` writes them."""
+        return [(memory[at : at + 1], many.t[:, None]) for at in (START, TIME)]
 
     def advance(self, steps: int, tau: NDArray[np.float64], record: Record, end: float = np.inf) -> Advance:
         made, status = self._run(self.arrays, record, tau, steps, end)

@@ -15,7 +15,7 @@ from ..kernels.stepping import explicit as kernels
 from ..kernels.stepping.record import Record, put_node
 from ..model import Model
 from ..state import State
-from .base import VELOCITY, CompiledStepper, Integrator
+from .base import VELOCITY, CompiledStepper, Integrator, Starts
 
 
 class Explicit(Integrator):
@@ -85,6 +85,15 @@ class ExplicitStepper(CompiledStepper):
             self.keeps_constraints = True
         self.arrays = kernels.Arrays(model.tree, model.make_work(), self.ties, self.stage, self.memory, integrator.method, dt)
         self.compile(kernels.run)
+
+    def place_starts(self, many: Starts):
+        if self.ties is not None:
+            return None
+        return [*self.place_times(many, self.memory), (self.stage.q, many.q), (self.stage.v, many.v)]
+
+    @property
+    def present(self):
+        return self.stage.q, self.stage.v
 
     def write(self, record: Record) -> None:
         t, error = float(self.memory[TIME]), 0.0

@@ -15,8 +15,8 @@ from ..kernels.stepping import midpoint as kernels
 from ..kernels.stepping.record import Record
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_evaluations, checked_tolerance
-from .variational import put_tied_node, restart_tree
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_evaluations, checked_tolerance
+from .variational import place_in_tree, put_tied_node, restart_tree
 
 
 class Midpoint(Integrator):
@@ -74,6 +74,15 @@ class MidpointStepper(CompiledStepper):
     def restart(self, state: State) -> None:
         """Go on from another state, with the same rows of the constraints."""
         restart_tree(self.work, self.memory, self.ties, state, self.dt)
+
+    def place_starts(self, many: Starts):
+        if self.ties is not None:  # which rows are kept depends on the start
+            return None
+        return [*self.place_times(many, self.memory), *place_in_tree(self.work, many, self.dt * many.v)]
+
+    @property
+    def present(self):
+        return self.work.q, self.work.target
 
     @property
     def closure_rows(self) -> int:

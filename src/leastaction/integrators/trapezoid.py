@@ -14,7 +14,7 @@ from ..kernels.stepping.variational import Options
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice, checked_evaluations, checked_tolerance
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
 
 
 class Trapezoid(Integrator):
@@ -88,6 +88,14 @@ class TrapezoidStepper(CompiledStepper):
             model.tree, self.work, model.make_work(), self.trapezoid, np.array(gammas, dtype=float), self.memory, numbers
         )  # fmt: skip
         self.compile(kernels.run)
+
+    def place_starts(self, many: Starts):
+        places = [(self.work.q, many.q), (self.work.target, many.p), (self.trapezoid.v, many.v)]
+        return [*self.place_times(many, self.memory), *places]
+
+    @property
+    def present(self):
+        return self.work.q, self.work.target
 
     def write(self, record: Record) -> None:
         put_node(record, float(self.memory[TIME]), self.work.q, self.work.target)

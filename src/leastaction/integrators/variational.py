@@ -21,7 +21,7 @@ from ..kernels.tree.layout import QUADRATURES, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice, checked_evaluations, checked_tolerance
+from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
 
 _ROUNDING = 1e-14  # of the largest momentum: a residual this small cannot be made smaller
 
@@ -112,6 +112,15 @@ class VariationalStepper(CompiledStepper):
         """Go on from another state, with the same rows of the constraints."""
         restart_tree(self.work, self.memory, self.ties, state, self.dt)
 
+    def place_starts(self, many: Starts):
+        if self.ties is not None:  # which rows are kept depends on the start
+            return None
+        return [*self.place_times(many, self.memory), *place_in_tree(self.work, many, self.dt * many.v)]
+
+    @property
+    def present(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.work.q, self.work.target
+
     @property
     def closure_rows(self) -> int:
         """Rows of the constraints that are kept."""
@@ -160,6 +169,11 @@ def restart_tree(work: Work, memory: NDArray[np.float64], ties: tree.Ties | None
         ties.lam[:] = 0.0
 
 
+def place_in_tree(work: Work, many: Starts, d: NDArray[np.float64]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """What `restart_tree` writes to Work, for many starts; d: (batch, nv) first increments."""
+    return [(work.q, many.q), (work.target, many.p), (work.d, d)]
+
+
 def put_tied_node(record: Record, memory: NDArray[np.float64], work: Work, ties: tree.Ties | None) -> None:
     """The present node of a simulation in joint coordinates as the next row of the record."""
     error = 0.0 if ties is None else float(np.abs(ties.value).max(initial=0.0))
@@ -184,3 +198,11 @@ class ComposedStepper(VariationalStepper):
         numbers = self.integrator.numbers(self.dt, patient=True)
         self.arrays = composition.Arrays(model.tree, self.work, self.middle, self.ties, self.stages, numbers)
         self.compile(self._own("run_composed") or composition.run)
+
+    def place_starts(self, many: Starts):
+        if self.ties is not None:
+            return None
+        d = self.dt * many.v
+        stages = self.gammas[:, None] * d[:, None, :]
+        times = [place for memory in self.stages.memory for place in self.place_times(many, memory)]
+        return [*times, *place_in_tree(self.work, many, d), (self.stages.d, stages.reshape(len(d), -1))]

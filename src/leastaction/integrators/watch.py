@@ -36,6 +36,11 @@ class LimitWatch:
     def __bool__(self) -> bool:
         return bool(self.limits)
 
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], Array, Array]:
+        """Coordinates that have limits, and between what they have to stay."""
+        return self._columns, self._lower, self._upper
+
     def passed(self, q: Array) -> NDArray[np.bool_]:
         """(..., number of limits): is the joint beyond its limit at q (..., nq)?"""
         part = q[..., self._columns]

@@ -7,6 +7,7 @@
     tables.py        pandas and xarray
 """
 
-from .files import open_run, save
+from .files import open_run as open
+from .files import save
 
-__all__ = ["open_run", "save"]
+__all__ = ["open", "save"]
