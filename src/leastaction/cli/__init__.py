@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import LeastActionError
-from . import cache, compare, convert, demo, info, run
+from . import cache, compare, convert, demo, info, papers, run
 
-COMMANDS = {"info": info, "run": run, "compare": compare, "convert": convert, "demo": demo, "cache": cache}
+COMMANDS = {"info": info, "run": run, "compare": compare, "convert": convert, "demo": demo, "cache": cache, "papers": papers}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
