@@ -3,13 +3,9 @@
 Three rods of 1 m hang on a pin and swing.  Each run uses la.Trapezoid, Kobilarov's integrator, with pure Newton from the last velocity.
 The paper finds the threshold between 0.125 s and 0.5 s; ours is bisected, and compared with what is certified and with (41) along the
 motion.
-
-Run it with   python papers/kobilarov2014_fig1.py [picture.png]
 """
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 

@@ -3,13 +3,9 @@
 Bounds (19) and (20) as printed, the bound with the best constant c(kappa), and the first singular Jacobian of random bodies
 (50,000 by default).  No body becomes singular below its bound.  With the corrected Jacobian (18) the symplectic integrator has
 no singular step at all for the bodies drawn here: it takes kappa beyond about 136, a thin rod.
-
-Run it with   python papers/kobilarov2014_fig2.py [picture.png]
 """
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 

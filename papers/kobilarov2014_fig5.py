@@ -2,13 +2,9 @@
 
 The middle body is the base, two others hang on it by hinges; no forces.  The paper gives neither sizes nor velocities: these are ours.
 FloatingBase(retraction="cayley") at 0.1 s beside explicit Euler at 0.1 s and, as the truth, at 1 ms.
-
-Run it with   python papers/kobilarov2014_fig5.py [picture.png]
 """
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 
