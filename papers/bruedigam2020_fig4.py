@@ -1,4 +1,5 @@
-"""Bruedigam and Manchester 2020, Fig. 4: (a) energy of a double pendulum over an hour, (b) drift of a loop, (c) a sparse and a dense Newton step,
+"""Bruedigam and Manchester 2020, Fig. 4: (a) energy of a double pendulum over an hour, (b) drift of a loop, (c) a sparse and a dense
+Newton step,
 (d) convergence of Newton's method.
 
 (c) and (d) are those of benchmarks/bruedigam2020.py.  The integrator of the paper is la.Maximal(retraction="quaternion").
@@ -7,9 +8,9 @@
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.bruedigam2020 import FOUR_BAR, convergence, sparse_and_dense
 
 import leastaction as la
-from benchmarks.bruedigam2020 import FOUR_BAR, convergence, sparse_and_dense
 from leastaction.reference.constrained import AccelerationConstraints
 
 from .result import Claim, Picture, Result, growth
@@ -55,7 +56,9 @@ def make(quick: bool) -> Result:
     links, sparse, dense = (np.array([float(row[k]) for row in solved.rows]) for k in (0, 2, 3))
     corrections = {row[0]: [float(x) for x in row[1:]] for row in newton.rows}
     size = float(np.ptp(runs["variational"].kinetic))
-    change = {name: float(np.mean(run.energy[-len(run) // 10 :]) - np.mean(run.energy[: len(run) // 10])) / size for name, run in runs.items()}
+    change = {
+        name: float(np.mean(run.energy[-len(run) // 10 :]) - np.mean(run.energy[: len(run) // 10])) / size for name, run in runs.items()
+    }
     rates = {"sparse": growth(links[-3:], sparse[-3:]), "dense": growth(links[-2:], dense[-2:])}
     gaps = {name: float(g.max()) for name, (_, g) in loops.items()}
     quadratic = {n: _quadratic(c) for n, c in corrections.items()}
@@ -77,23 +80,47 @@ def make(quick: bool) -> Result:
             axes.legend()
 
     return Result(
-        f"(a) two rods, the upper one at 90 degrees, {hour / 60:g} minutes at 10 ms; (b) a loop of three rods, {loops['positions'][0][-1]:g} s at 10 ms; (c) one "
+        f"(a) two rods, the upper one at 90 degrees, {hour / 60:g} minutes at 10 ms; (b) a loop of three rods, "
+        f"{loops['positions'][0][-1]:g} s at 10 ms; (c) one "
         "Newton step of a revolute chain; (d) the first step of revolute chains from rest at 45 degrees.",
         [
-            Claim("(a) The energy of the variational integrator stays constant.", "", f"{change['variational']:+.1e} of the kinetic energy from first to last tenth",
-                  abs(change["variational"]) < 0.01),
-            Claim("(a) Heun's method makes an energy error that grows substantially.", "", f"{change['Heun']:+.1e} of the kinetic energy",
-                  abs(change["Heun"]) > (0.001 if quick else 0.1), "confirmed means more than 10 % in an hour (0.1 % in the short version's minute)"),
+            Claim(
+                "(a) The energy of the variational integrator stays constant.",
+                "",
+                f"{change['variational']:+.1e} of the kinetic energy from first to last tenth",
+                abs(change["variational"]) < 0.01,
+            ),
+            Claim(
+                "(a) Heun's method makes an energy error that grows substantially.",
+                "",
+                f"{change['Heun']:+.1e} of the kinetic energy",
+                abs(change["Heun"]) > (0.001 if quick else 0.1),
+                "confirmed means more than 10 % in an hour (0.1 % in the short version's minute)",
+            ),
             Claim("(b) Constraints on positions do not drift.", "", f"largest gap {gaps['positions']:.1e} m", gaps["positions"] < 1e-9),
-            Claim("(b) Constraints on accelerations drift visibly.", "", f"largest gap {gaps['accelerations']:.1e} m", gaps["accelerations"] > 1e3 * gaps["positions"]),
-            Claim("(c) A sparse Newton step costs O(n), a dense one O(n³).", "n and n³", f"n^{rates['sparse']:.2f} and n^{rates['dense']:.2f}",
-                  rates["sparse"] < 1.3 and rates["dense"] > 2.3,
-                  "confirmed means exponents below 1.3 and above 2.3: LAPACK reaches its cubic regime beyond 100 links"),
-            Claim("(d) Newton's method converges quadratically for 1, 10 and 100 links.", "", "corrections " + "; ".join(
-                  f"{n}: {', '.join(f'{x:.0e}' for x in c)}" for n, c in corrections.items()), all(quadratic.values()), "down to rounding"),
+            Claim(
+                "(b) Constraints on accelerations drift visibly.",
+                "",
+                f"largest gap {gaps['accelerations']:.1e} m",
+                gaps["accelerations"] > 1e3 * gaps["positions"],
+            ),
+            Claim(
+                "(c) A sparse Newton step costs O(n), a dense one O(n³).",
+                "n and n³",
+                f"n^{rates['sparse']:.2f} and n^{rates['dense']:.2f}",
+                rates["sparse"] < 1.3 and rates["dense"] > 2.3,
+                "confirmed means exponents below 1.3 and above 2.3: LAPACK reaches its cubic regime beyond 100 links",
+            ),
+            Claim(
+                "(d) Newton's method converges quadratically for 1, 10 and 100 links.",
+                "",
+                "corrections " + "; ".join(f"{n}: {', '.join(f'{x:.0e}' for x in c)}" for n, c in corrections.items()),
+                all(quadratic.values()),
+                "down to rounding",
+            ),
         ],
         [Picture(draw, size=(8, 5.6))],
-    )  # fmt: skip
+    )
 
 
 def _quadratic(corrections: list[float]) -> bool:

@@ -6,8 +6,9 @@ segment, 1 m for its ten segments.
 
 from __future__ import annotations
 
-import leastaction as la
 from benchmarks.bruedigam2020 import FOUR_BAR_STARTS, Case, best_of
+
+import leastaction as la
 
 from .result import Claim, Picture, Result, Table, growth
 
@@ -35,18 +36,36 @@ def make(quick: bool) -> Result:
     return Result(
         f"{steps} steps of 10 ms from rest; every segment passes through positions in which its rods overlap.",
         [
-            Claim("Chains of all lengths are simulated.", "", "; ".join(f"{n}: {c.failure or 'finished'}" for n, c in zip(sizes, ours, strict=True)),
-                  not any(c.failure for c in ours)),
+            Claim(
+                "Chains of all lengths are simulated.",
+                "",
+                "; ".join(f"{n}: {c.failure or 'finished'}" for n, c in zip(sizes, ours, strict=True)),
+                not any(c.failure for c in ours),
+            ),
             Claim("The run time grows linearly with the segments.", "", f"like segments^{rate:.2f}", rate < 1.3),
-            Claim("An explicit integrator in joint coordinates cannot reliably simulate two or more segments.", "",
-                  "; ".join(f"{n}: {c.failure or 'finished'}" for n, c in zip(sizes, theirs, strict=True)), any(n >= 2 for n in lost),
-                  "the explicit integrator is la.RKMK4 with our constraints; confirmed means that a chain of two or more segments fails"),
+            Claim(
+                "An explicit integrator in joint coordinates cannot reliably simulate two or more segments.",
+                "",
+                "; ".join(f"{n}: {c.failure or 'finished'}" for n, c in zip(sizes, theirs, strict=True)),
+                any(n >= 2 for n in lost),
+                "the explicit integrator is la.RKMK4 with our constraints; confirmed means that a chain of two or more segments fails",
+            ),
         ],
         [Picture(draw), Picture(_snapshots(run), f"{sizes[2]} segments, every second")],
-        [Table(["segments", *methods, "largest gap, m"],
-               [[str(n), *(c.failure or f"{1e6 * c.seconds:.3g} µs a step" for c in pair), f"{run.constraint_error.max():.0e}" if n == sizes[2] else ""]
-                for n, *pair in zip(sizes, ours, theirs, strict=True)])],
-    )  # fmt: skip
+        [
+            Table(
+                ["segments", *methods, "largest gap, m"],
+                [
+                    [
+                        str(n),
+                        *(c.failure or f"{1e6 * c.seconds:.3g} µs a step" for c in pair),
+                        f"{run.constraint_error.max():.0e}" if n == sizes[2] else "",
+                    ]
+                    for n, *pair in zip(sizes, ours, theirs, strict=True)
+                ],
+            )
+        ],
+    )
 
 
 def _snapshots(run: la.Trajectory):

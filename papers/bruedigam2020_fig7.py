@@ -1,6 +1,7 @@
 """Bruedigam and Manchester 2020, Fig. 7: a quadruped with closed-loop legs, drawn, with its legs swinging.
 
-The paper shows a picture of the robot Minitaur.  Ours has its topology, a floating body and four legs of two upper and two lower rods, and sizes
+The paper shows a picture of the robot Minitaur.  Ours has its topology, a floating body and four legs of two upper and two lower rods,
+and sizes
 of our own; it floats and its legs swing.
 """
 
@@ -37,10 +38,14 @@ def make(quick: bool) -> Result:
     return Result(
         f"{model.nv} degrees of freedom, {len(model.closures)} closures, no gravity, legs swinging, {duration:g} s at 1 ms.",
         [
-            Claim("Closed-loop legs need no adjustments: loops are constraints like joints.", "", f"largest gap {run.constraint_error.max():.1e} m",
-                  bool(run.constraint_error.max() < 1e-9)),
+            Claim(
+                "Closed-loop legs need no adjustments: loops are constraints like joints.",
+                "",
+                f"largest gap {run.constraint_error.max():.1e} m",
+                bool(run.constraint_error.max() < 1e-9),
+            ),
             Claim("Momentum of the floating robot is kept (not in the paper).", "", f"changes by {kept:.1e}", kept < 1e-8),
         ],
         [Picture(draw, "seen from the side, left legs blue")],
         films=[Film(run, "the quadruped")],
-    )  # fmt: skip
+    )

@@ -1,13 +1,15 @@
 """Bruedigam and Manchester 2020, Fig. 8: run time of 1000 steps of 10 ms of n-link pendulums for three tolerances.
 
-Maximal coordinates beside the second-order variational integrator of Lee et al. (RIQN) and our own in joint coordinates.  The third-order one of
+Maximal coordinates beside the second-order variational integrator of Lee et al. (RIQN) and our own in joint coordinates.  The third-order
+one of
 Fan et al. is not here.  Tolerances are relative to the momentum in all of ours; in the paper they are absolute.
 """
 
 from __future__ import annotations
 
-import leastaction as la
 from benchmarks.bruedigam2020 import Case, best_of, chain
+
+import leastaction as la
 from leastaction.yardsticks import Lee2016
 
 from .result import Claim, Picture, Result, Table, growth
@@ -49,16 +51,33 @@ def make(quick: bool) -> Result:
         f"Revolute chains, first joint at 45 degrees, {steps} steps of 10 ms. A line ends where a chain fails.",
         [
             Claim("At 1e-6 every integrator succeeds.", "", "; ".join(coarse) or "no failure", not coarse),
-            Claim("Maximal coordinates succeed at every tolerance and scale well.", "", "; ".join(ours) or f"no failure, time like links^{rate:.2f}",
-                  not ours and rate < 1.3),
-            Claim("With more links and lower tolerances the integrators in joint coordinates fail to converge.", "stopped after 100 Newton steps",
-                  "RIQN: " + ("; ".join(riqn) or "no failure"), bool(riqn) if not quick else None,
-                  "the short version has short chains" if quick else "of RIQN, whose stopping rule is relative to the momentum here; "
-                  "Newton's method in joint coordinates (la.Variational) does not fail"),
+            Claim(
+                "Maximal coordinates succeed at every tolerance and scale well.",
+                "",
+                "; ".join(ours) or f"no failure, time like links^{rate:.2f}",
+                not ours and rate < 1.3,
+            ),
+            Claim(
+                "With more links and lower tolerances the integrators in joint coordinates fail to converge.",
+                "stopped after 100 Newton steps",
+                "RIQN: " + ("; ".join(riqn) or "no failure"),
+                bool(riqn) if not quick else None,
+                "the short version has short chains"
+                if quick
+                else "of RIQN, whose stopping rule is relative to the momentum here; "
+                "Newton's method in joint coordinates (la.Variational) does not fail",
+            ),
             Claim("The third-order integrator of Fan et al. fails too.", "", "-", None, "it is not part of this package"),
         ],
         [Picture(draw)],
-        [Table(["1000 steps, s", *(f"{n} links" for n in sizes)],
-               [[f"{name}, {tol:g}", *(cases[name, tol, n].failure or f"{1000 * cases[name, tol, n].seconds:.3g}" for n in sizes)]
-                for name in METHODS for tol in TOLERANCES])],
-    )  # fmt: skip
+        [
+            Table(
+                ["1000 steps, s", *(f"{n} links" for n in sizes)],
+                [
+                    [f"{name}, {tol:g}", *(cases[name, tol, n].failure or f"{1000 * cases[name, tol, n].seconds:.3g}" for n in sizes)]
+                    for name in METHODS
+                    for tol in TOLERANCES
+                ],
+            )
+        ],
+    )

@@ -64,5 +64,7 @@ def chosen(names: list[str]) -> list[Entry]:
     known = {entry.key for entry in ENTRIES}
     for name in names:
         if name not in PAPERS and name not in known:
-            raise LeastActionError(f"there is no paper or figure {name!r}; papers are {', '.join(PAPERS)}; figures are {', '.join(sorted(known))}")
+            raise LeastActionError(
+                f"there is no paper or figure {name!r}; papers are {', '.join(PAPERS)}; figures are {', '.join(sorted(known))}"
+            )
     return [entry for entry in ENTRIES if not names or entry.key in names or entry.paper in names]

@@ -58,7 +58,8 @@ def _adjoint(T: np.ndarray) -> np.ndarray:
 
 
 def _power_errors(move_right, move_printed) -> tuple[float, float]:
-    """A wrench F of a child, moved to its parent, does the same work there as it does on the child: (with the right formula, as printed)."""
+    """A wrench F of a child, moved to its parent, does the same work there as it does on the child: (with the right formula, as
+    printed)."""
     rng = np.random.default_rng(1)
     T, F, V = _random_pose(), rng.normal(size=6), rng.normal(size=6)  # T: child to parent, V: twist of the parent
     work = F @ (_adjoint(np.linalg.inv(T)) @ V)
@@ -69,9 +70,12 @@ def _power_errors(move_right, move_printed) -> tuple[float, float]:
 def impulses_of_children() -> Erratum:
     right, printed = _power_errors(lambda T: _adjoint(np.linalg.inv(T)).T, lambda T: _adjoint(T).T)
     return Erratum(
-        "Lee 2016, (20)", "children's impulses arrive by Ad* of T", "by the transpose of Ad of T inverse",
-        f"work of a random impulse on parent and child differs by {_number(right)} with ours, {_number(printed)} as printed", right < 1e-12 < printed,
-    )  # fmt: skip
+        "Lee 2016, (20)",
+        "children's impulses arrive by Ad* of T",
+        "by the transpose of Ad of T inverse",
+        f"work of a random impulse on parent and child differs by {_number(right)} with ours, {_number(printed)} as printed",
+        right < 1e-12 < printed,
+    )
 
 
 @demonstrates("lee")
@@ -84,9 +88,12 @@ def residual_update_needs_no_gravity() -> Erratum:
     got = la.dynamics.velocity(model, q, e)
     right, printed = float(np.abs(got - wanted).max()), float(np.abs(literal - wanted).max())
     return Erratum(
-        "Lee 2016, (25) and Alg. 3", "M(q_(l)) of the iterate, by forward dynamics", "M(q_k) of the step's start; velocities and gravity off",
-        f"forward dynamics of the residual misses M^-1 e by {_number(printed)}, with velocities and gravity off by {_number(right)}", right < 1e-9 < printed,
-    )  # fmt: skip
+        "Lee 2016, (25) and Alg. 3",
+        "M(q_(l)) of the iterate, by forward dynamics",
+        "M(q_k) of the step's start; velocities and gravity off",
+        f"forward dynamics of the residual misses M^-1 e by {_number(printed)}, with velocities and gravity off by {_number(right)}",
+        right < 1e-9 < printed,
+    )
 
 
 @demonstrates("johnson")
@@ -103,9 +110,12 @@ def second_derivative_of_a_spring() -> Erratum:
     by = lambda factor: factor * x**-2 * slope * (v @ first[0]) + first[1] @ first[0] / x
     right, printed = abs(by(-1.0) - true), abs(by(-0.5) - true)
     return Erratum(
-        "Johnson 2009, second derivative of a spring's length", "-1/2 x^-2 ...", "-1 x^-2 ...",
-        f"against a difference quotient: {_number(right)} with ours, {_number(printed)} as printed", right < 1e-5 < printed,
-    )  # fmt: skip
+        "Johnson 2009, second derivative of a spring's length",
+        "-1/2 x^-2 ...",
+        "-1 x^-2 ...",
+        f"against a difference quotient: {_number(right)} with ours, {_number(printed)} as printed",
+        right < 1e-5 < printed,
+    )
 
 
 @demonstrates("johnson")
@@ -121,9 +131,12 @@ def kinetic_energy_of_the_lift() -> Erratum:
     printed = (levels * c + n * (0.5 * s + inertia) + 0.5 * s) * rate**2
     ours = 0.5 * float(ScissorLift(n, inertia=inertia).inertia_at(theta)) * rate**2
     return Erratum(
-        "Johnson 2009, VI-C, Lagrangian of the lift", "1/2 sin² in a link's kinetic energy, m L² I", "1/4 sin², and I outside of m L²",
-        f"kinetic energy of the tree {true:.6f} J; ours {ours:.6f} J, printed {printed:.6f} J", abs(ours - true) < 1e-6 < abs(printed - true),
-    )  # fmt: skip
+        "Johnson 2009, VI-C, Lagrangian of the lift",
+        "1/2 sin² in a link's kinetic energy, m L² I",
+        "1/4 sin², and I outside of m L²",
+        f"kinetic energy of the tree {true:.6f} J; ours {ours:.6f} J, printed {printed:.6f} J",
+        abs(ours - true) < 1e-6 < abs(printed - true),
+    )
 
 
 @demonstrates("johnson")
@@ -133,7 +146,11 @@ def listing_1_is_not_closed() -> Erratum:
     printed = text.replace('(Name "O"))))))', '(Name "O")))))')
     depth = [t.count("(") - t.count(")") for t in (text, printed)]
     return Erratum(
-        "Johnson 2009, Listing 1", 'five ")" after (Name "O")', 'six ")"', f"brackets left open: {depth[0]} with ours, {depth[1]} as printed", depth == [0, 1]
+        "Johnson 2009, Listing 1",
+        'five ")" after (Name "O")',
+        'six ")"',
+        f"brackets left open: {depth[0]} with ours, {depth[1]} as printed",
+        depth == [0, 1],
     )
 
 
@@ -156,9 +173,12 @@ def sign_of_the_constraint_forces() -> Erratum:
 
     right, printed = residuals(-1.0)[-1], residuals(1.0)[-1]
     return Erratum(
-        "Brüdigam 2020, (38)", "+ G' in the Newton matrix", "- G'", f"residual after 5 Newton steps: {_number(right)} with ours, {_number(printed)} as printed",
+        "Brüdigam 2020, (38)",
+        "+ G' in the Newton matrix",
+        "- G'",
+        f"residual after 5 Newton steps: {_number(right)} with ours, {_number(printed)} as printed",
         right < 1e-10 < printed,
-    )  # fmt: skip
+    )
 
 
 @demonstrates("bruedigam")
@@ -169,36 +189,49 @@ def elimination_needs_the_pivot() -> Erratum:
     wanted = d - c @ np.linalg.inv(a) @ b
     right, printed = (float(np.abs(d - x - wanted).max()) for x in (L @ a @ U, L @ U))
     return Erratum(
-        "Brüdigam 2020, Alg. 1, lines 4, 5, 9", "F_nj F_ji", "F_nj F_jj F_ji",
-        f"Schur complement of a random block matrix: off by {_number(right)} with ours, {_number(printed)} as printed", right < 1e-12 < printed,
-    )  # fmt: skip
+        "Brüdigam 2020, Alg. 1, lines 4, 5, 9",
+        "F_nj F_ji",
+        "F_nj F_jj F_ji",
+        f"Schur complement of a random block matrix: off by {_number(right)} with ours, {_number(printed)} as printed",
+        right < 1e-12 < printed,
+    )
 
 
 @demonstrates("bruedigam")
 def order_of_the_integrator() -> Erratum:
     model = la.examples.chain(2).compile()
-    end = lambda steps, integrator: la.simulate(model, q=[1.0, 0.3], dt=1.0 / steps, steps=steps, integrator=integrator, progress=False).q[-1]
+    end = lambda steps, integrator: la.simulate(model, q=[1.0, 0.3], dt=1.0 / steps, steps=steps, integrator=integrator, progress=False).q[
+        -1
+    ]
     truth = end(20_000, la.RK4())
     counts = np.array([100, 200, 400])
     errors = [np.abs(end(int(n), la.Maximal(retraction="quaternion")) - truth).max() for n in counts]
     order = -growth(counts, errors)
     return Erratum(
-        "Brüdigam 2020, section 5", "first-order integrator", "second order, if the first step is exact",
-        f"fitted order {order:.2f} on a double pendulum", abs(order - 2.0) < 0.1,
-    )  # fmt: skip
+        "Brüdigam 2020, section 5",
+        "first-order integrator",
+        "second order, if the first step is exact",
+        f"fitted order {order:.2f} on a double pendulum",
+        abs(order - 2.0) < 0.1,
+    )
 
 
 @demonstrates("kobilarov")
 def jacobian_of_the_cayley_step() -> Erratum:
     inertia, omega, h, step = np.diag([1.0, 2.0, 2.5]), np.array([0.5, -0.7, 0.4]), 0.3, 1e-6
-    true = np.array([(rb.cayley_momentum(inertia, omega + e, h) - rb.cayley_momentum(inertia, omega - e, h)) / (2 * step) for e in step * np.eye(3)]).T
+    true = np.array(
+        [(rb.cayley_momentum(inertia, omega + e, h) - rb.cayley_momentum(inertia, omega - e, h)) / (2 * step) for e in step * np.eye(3)]
+    ).T
     ours = rb.cayley_jacobian(inertia, omega, h)
     lower = rb.lie_newmark_jacobian(inertia, omega, h)
     right, printed = (float(np.abs(x - true).max()) for x in (ours, lower + (ours - lower) / h))
     return Erratum(
-        "Kobilarov 2014, (18)", "h/4 and h/2", "h²/4 and h²/2", f"against a difference quotient: {_number(right)} with ours, {_number(printed)} as printed",
+        "Kobilarov 2014, (18)",
+        "h/4 and h/2",
+        "h²/4 and h²/2",
+        f"against a difference quotient: {_number(right)} with ours, {_number(printed)} as printed",
         right < 1e-8 < printed,
-    )  # fmt: skip
+    )
 
 
 @demonstrates("kobilarov")
@@ -211,9 +244,12 @@ def translation_of_the_cayley_map() -> Erratum:
     printed = 2 / (4 + n) * (2 * v + np.cross(w, v))
     a, b = (float(np.abs(x - true).max()) for x in (ours, printed))
     return Erratum(
-        "Kobilarov 2014, (54)", "(2 / (4 + |w|²)) (2 + w^) v", "(4 + 2 w^ + w w') v / (4 + |w|²)",
-        f"against (1 - x/2)^-1 (1 + x/2): {_number(a)} with ours, {_number(b)} as printed", a < 1e-12 < b,
-    )  # fmt: skip
+        "Kobilarov 2014, (54)",
+        "(2 / (4 + |w|²)) (2 + w^) v",
+        "(4 + 2 w^ + w w') v / (4 + |w|²)",
+        f"against (1 - x/2)^-1 (1 + x/2): {_number(a)} with ours, {_number(b)} as printed",
+        a < 1e-12 < b,
+    )
 
 
 @demonstrates("kobilarov")
@@ -230,15 +266,21 @@ def bound_before_20() -> Erratum:
     start = 1.0 - y / 4 * (kappa - 1.0)
     printed, ours = (int(np.sum(smallest < start + y**2 * c - 1e-12)) for c in (1.0 - kappa / 4, np.full(count, 0.25)))
     return Erratum(
-        "Kobilarov 2014, before (20)", "h²|w|² (s- - s+/4)", "h²|w|² s-/4 for kappa up to 3",
-        f"{printed} of {count} random bodies lie below the printed bound, {ours} below ours; (20) itself stays true", printed > 0 and ours == 0,
-    )  # fmt: skip
+        "Kobilarov 2014, before (20)",
+        "h²|w|² (s- - s+/4)",
+        "h²|w|² s-/4 for kappa up to 3",
+        f"{printed} of {count} random bodies lie below the printed bound, {ours} below ours; (20) itself stays true",
+        printed > 0 and ours == 0,
+    )
 
 
 @demonstrates("si")
 def wrenches_are_moved_by_the_dual() -> Erratum:
     right, printed = _power_errors(lambda T: _adjoint(np.linalg.inv(T)).T, lambda T: _adjoint(np.linalg.inv(T)))
     return Erratum(
-        "Si 2010, (30)", "Ad of f inverse", "its dual (transpose): J S is a wrench",
-        f"work of a random wrench on parent and child differs by {_number(right)} with ours, {_number(printed)} as printed", right < 1e-12 < printed,
-    )  # fmt: skip
+        "Si 2010, (30)",
+        "Ad of f inverse",
+        "its dual (transpose): J S is a wrench",
+        f"work of a random wrench on parent and child differs by {_number(right)} with ours, {_number(printed)} as printed",
+        right < 1e-12 < printed,
+    )

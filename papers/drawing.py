@@ -25,12 +25,30 @@ def _drawn(picture: Picture, theme: dict) -> str:
 
     ink = theme["ink"]
     style = {
-        "text.color": ink, "axes.labelcolor": ink, "axes.edgecolor": theme["line"], "xtick.color": ink, "ytick.color": ink,
-        "axes.prop_cycle": matplotlib.cycler(color=theme["colours"]), "axes.grid": True, "grid.color": theme["line"], "grid.linewidth": 0.6,
-        "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False, "font.size": 9.0, "axes.titlesize": 9.5,
-        "legend.fontsize": 8.0, "legend.framealpha": 0.0, "legend.labelcolor": ink, "lines.linewidth": 1.3, "axes.facecolor": "none",
-        "figure.facecolor": "none", "savefig.facecolor": "none", "svg.fonttype": "path", "svg.hashsalt": "papers",
-    }  # fmt: skip
+        "text.color": ink,
+        "axes.labelcolor": ink,
+        "axes.edgecolor": theme["line"],
+        "xtick.color": ink,
+        "ytick.color": ink,
+        "axes.prop_cycle": matplotlib.cycler(color=theme["colours"]),
+        "axes.grid": True,
+        "grid.color": theme["line"],
+        "grid.linewidth": 0.6,
+        "axes.axisbelow": True,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "font.size": 9.0,
+        "axes.titlesize": 9.5,
+        "legend.fontsize": 8.0,
+        "legend.framealpha": 0.0,
+        "legend.labelcolor": ink,
+        "lines.linewidth": 1.3,
+        "axes.facecolor": "none",
+        "figure.facecolor": "none",
+        "savefig.facecolor": "none",
+        "svg.fonttype": "path",
+        "svg.hashsalt": "papers",
+    }
     with matplotlib.rc_context(style):
         figure = Figure(figsize=picture.size, layout="constrained")
         picture.draw(figure)

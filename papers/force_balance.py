@@ -1,6 +1,7 @@
 """The same mechanisms in MuJoCo, an engine that balances forces and closes loops by soft constraints.
 
-Johnson and Murphey compare with the Open Dynamics Engine, which is not on PyPI.  Like it, MuJoCo computes accelerations and pulls constraints
+Johnson and Murphey compare with the Open Dynamics Engine, which is not on PyPI.  Like it, MuJoCo computes accelerations and pulls
+constraints
 back after they were violated.  Default settings, but for the integrator; bodies without inertia get 1e-9 kg m^2, which MuJoCo needs.
 """
 

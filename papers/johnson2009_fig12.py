@@ -34,12 +34,27 @@ def make(quick: bool) -> Result:
         axes.legend(loc="upper right")
 
     return Result(
-        f"The same lift after {duration:g} s at 10 ms; loops closed by relations between coordinates, which stay regular where the links lie on each other.",
+        f"The same lift after {duration:g} s at 10 ms; loops closed by relations between coordinates, which stay regular where the "
+        f"links lie on each other.",
         [
-            Claim("There is a slight phase shift from accumulated error.", "", f"{swings} swings end {late:+.3f} s late, {late / swings / exact:+.1e} of a period each",
-                  1e-7 < abs(late / swings / exact) < 0.01),
-            Claim("The amplitude is still close to the exact one.", "", f"lowest angle {lowest:.4f} rad, exact {START}", abs(lowest - START) < 0.01),
-            Claim("The frequency is still close to the exact one.", "", f"period {period:.5f} s, exact {exact:.5f} s", abs(period / exact - 1.0) < 0.01),
+            Claim(
+                "There is a slight phase shift from accumulated error.",
+                "",
+                f"{swings} swings end {late:+.3f} s late, {late / swings / exact:+.1e} of a period each",
+                1e-7 < abs(late / swings / exact) < 0.01,
+            ),
+            Claim(
+                "The amplitude is still close to the exact one.",
+                "",
+                f"lowest angle {lowest:.4f} rad, exact {START}",
+                abs(lowest - START) < 0.01,
+            ),
+            Claim(
+                "The frequency is still close to the exact one.",
+                "",
+                f"period {period:.5f} s, exact {exact:.5f} s",
+                abs(period / exact - 1.0) < 0.01,
+            ),
         ],
         [Picture(draw)],
-    )  # fmt: skip
+    )

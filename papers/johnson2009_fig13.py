@@ -122,7 +122,9 @@ def make(quick: bool) -> Result:
         left, right = figure.subplots(1, 2)
         left.semilogy(sizes, wall, "o-", label="variational, error 0.1 after 15 s")
         if engines:
-            left.semilogy(list(engines), [w for _, w in engines.values()], "s--", label=f"MuJoCo at {1e3 * finest:g} ms, until its error is 0.1")
+            left.semilogy(
+                list(engines), [w for _, w in engines.values()], "s--", label=f"MuJoCo at {1e3 * finest:g} ms, until its error is 0.1"
+            )
         left.set(xlabel="segments", ylabel="run time, s")
         left.legend()
         right.plot(sizes, [1e3 * found[n][0] for n in sizes], "o-")
@@ -130,21 +132,47 @@ def make(quick: bool) -> Result:
 
     late = {n: t for n, (t, _) in engines.items()}
     return Result(
-        f"Links and slider of 1 kg, links of 1 m without inertia of their own, released at {START:g} rad; the exact motion is of the corrected "
+        f"Links and slider of 1 kg, links of 1 m without inertia of their own, released at {START:g} rad; the exact motion is of the "
+        f"corrected "
         "Lagrangian. The paper gives neither masses nor start. MuJoCo runs at 0.1 ms: its error reaches 0.1 long before 15 s.",
         [
-            Claim("A step can be found with which the error reaches 0.1 after 15 s ± 1 %.", "15 s ± 1 %",
-                  ", ".join(f"{n}: {found[n][1]:.2f} s" for n in sizes), all(abs(found[n][1] - WANTED) < 0.01 * WANTED for n in sizes),
-                  "the error grows in bursts, when the lift rushes through the vertical; where a burst jumps over the mark no step does it"),
-            Claim("The variational integrator scales better: a force-balance engine needs much smaller steps for the same error.", "",
-                  "-" if absent else "MuJoCo at 0.1 ms reaches the error after " + ", ".join(
-                      f"{t:.1f} s ({n} segments)" if np.isfinite(t) else f"more than {LONGEST:g} s ({n} segment{'s' * (n > 1)})" for n, t in late.items()),
-                  None if absent else all(t < WANTED and finest < found[n][0] / 10 for n, t in late.items() if n in found and n >= 3),
-                  absent or "confirmed means: from 3 segments on the engine does not last 15 s, although its step is less than a tenth of ours"),
-            Claim("The run time grows slowly with the number of segments.", "", f"like segments^{growth(sizes, wall):.1f}", growth(sizes, wall) < 3.0,
-                  "confirmed means less than cubically"),
+            Claim(
+                "A step can be found with which the error reaches 0.1 after 15 s ± 1 %.",
+                "15 s ± 1 %",
+                ", ".join(f"{n}: {found[n][1]:.2f} s" for n in sizes),
+                all(abs(found[n][1] - WANTED) < 0.01 * WANTED for n in sizes),
+                "the error grows in bursts, when the lift rushes through the vertical; where a burst jumps over the mark no step does it",
+            ),
+            Claim(
+                "The variational integrator scales better: a force-balance engine needs much smaller steps for the same error.",
+                "",
+                "-"
+                if absent
+                else "MuJoCo at 0.1 ms reaches the error after "
+                + ", ".join(
+                    f"{t:.1f} s ({n} segments)" if np.isfinite(t) else f"more than {LONGEST:g} s ({n} segment{'s' * (n > 1)})"
+                    for n, t in late.items()
+                ),
+                None if absent else all(t < WANTED and finest < found[n][0] / 10 for n, t in late.items() if n in found and n >= 3),
+                absent
+                or "confirmed means: from 3 segments on the engine does not last 15 s, although its step is less than a tenth of ours",
+            ),
+            Claim(
+                "The run time grows slowly with the number of segments.",
+                "",
+                f"like segments^{growth(sizes, wall):.1f}",
+                growth(sizes, wall) < 3.0,
+                "confirmed means less than cubically",
+            ),
         ],
         [Picture(draw)],
-        [Table(["segments", "coordinates", "step, ms", "error 0.1 reached, s", "run time, s"],
-               [[str(n), str(2 * n + 1), f"{1e3 * dt:.2f}", f"{reached:.2f}", f"{seconds:.4f}"] for n, (dt, reached, seconds) in found.items()])],
-    )  # fmt: skip
+        [
+            Table(
+                ["segments", "coordinates", "step, ms", "error 0.1 reached, s", "run time, s"],
+                [
+                    [str(n), str(2 * n + 1), f"{1e3 * dt:.2f}", f"{reached:.2f}", f"{seconds:.4f}"]
+                    for n, (dt, reached, seconds) in found.items()
+                ],
+            )
+        ],
+    )

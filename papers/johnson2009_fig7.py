@@ -56,12 +56,32 @@ def make(quick: bool) -> Result:
     return Result(
         f"Links aligned, the top one at 45 degrees, {DURATION:g} s at 10 ms, extrapolated from about a second of steps.",
         [
-            Claim("Caching makes simulations drastically faster.", "", f"{gain:.1f} times at {sizes[-1]} links", gain > 3.0, "drastically: more than 3 times"),
-            Claim("With caching they grow at a slower rate.", "", f"links^{exponents['cached']:.1f} instead of links^{exponents['uncached']:.1f}",
-                  exponents["cached"] < exponents["uncached"]),
+            Claim(
+                "Caching makes simulations drastically faster.",
+                "",
+                f"{gain:.1f} times at {sizes[-1]} links",
+                gain > 3.0,
+                "drastically: more than 3 times",
+            ),
+            Claim(
+                "With caching they grow at a slower rate.",
+                "",
+                f"links^{exponents['cached']:.1f} instead of links^{exponents['uncached']:.1f}",
+                exponents["cached"] < exponents["uncached"],
+            ),
         ],
         [Picture(draw)],
-        [Table(["links", *(f"{name}, s" for name in EVALUATIONS), "gain of caching", "of composites"],
-               [[str(n), *(f"{times[e][k]:.3g}" for e in EVALUATIONS), *(f"{times['uncached'][k] / times[e][k]:.1f}" for e in EVALUATIONS[1:])]
-                for k, n in enumerate(sizes)])],
-    )  # fmt: skip
+        [
+            Table(
+                ["links", *(f"{name}, s" for name in EVALUATIONS), "gain of caching", "of composites"],
+                [
+                    [
+                        str(n),
+                        *(f"{times[e][k]:.3g}" for e in EVALUATIONS),
+                        *(f"{times['uncached'][k] / times[e][k]:.1f}" for e in EVALUATIONS[1:]),
+                    ]
+                    for k, n in enumerate(sizes)
+                ],
+            )
+        ],
+    )

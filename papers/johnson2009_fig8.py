@@ -38,15 +38,35 @@ def make(quick: bool) -> Result:
     return Result(
         f"Listing 1 (with the parenthesis that is missing in print), from rest, {duration:g} s at 10 ms: 7 coordinates, 4 constraints.",
         [
-            Claim("The variational integrator keeps the energy nearly constant.", "", f"range {kept:.1e} of the kinetic energy's", kept < 0.02),
-            Claim("An engine that balances forces introduces significant damping (ODE in the paper, MuJoCo here).", "",
-                  "-" if lost is None else f"{lost:.0%} of the kinetic energy's range are lost", None if lost is None else lost > 0.05, absent),
-            Claim("The engine is about 10 times faster than trep.", "1.86 s and 22.1 s: 11.9 times",
-                  "-" if theirs is None else f"{theirs.seconds:.2f} s and {ours.elapsed:.2f} s: {ours.elapsed / theirs.seconds:.1f} times",
-                  None if theirs is None else ours.elapsed / theirs.seconds > 5.0,
-                  absent or "confirmed means more than 5 times. Here both are compiled; MuJoCo's time includes a call from Python per step."),
-            Claim("Constraints stay satisfied without restoring forces.", "", f"largest gap {ours.constraint_error.max():.1e} m", bool(ours.constraint_error.max() < 1e-9)),
+            Claim(
+                "The variational integrator keeps the energy nearly constant.", "", f"range {kept:.1e} of the kinetic energy's", kept < 0.02
+            ),
+            Claim(
+                "An engine that balances forces introduces significant damping (ODE in the paper, MuJoCo here).",
+                "",
+                "-" if lost is None else f"{lost:.0%} of the kinetic energy's range are lost",
+                None if lost is None else lost > 0.05,
+                absent,
+            ),
+            Claim(
+                "The engine is about 10 times faster than trep.",
+                "1.86 s and 22.1 s: 11.9 times",
+                "-" if theirs is None else f"{theirs.seconds:.2f} s and {ours.elapsed:.2f} s: {ours.elapsed / theirs.seconds:.1f} times",
+                None if theirs is None else ours.elapsed / theirs.seconds > 5.0,
+                absent or "confirmed means more than 5 times. Here both are compiled; MuJoCo's time includes a call from Python per step.",
+            ),
+            Claim(
+                "Constraints stay satisfied without restoring forces.",
+                "",
+                f"largest gap {ours.constraint_error.max():.1e} m",
+                bool(ours.constraint_error.max() < 1e-9),
+            ),
         ],
         [Picture(draw)],
-        films=[Film(la.simulate(ours.model, dt=DT, duration=10.0, q=start, integrator=la.Midpoint(), record_every=2, progress=False), "the first 10 s")],
-    )  # fmt: skip
+        films=[
+            Film(
+                la.simulate(ours.model, dt=DT, duration=10.0, q=start, integrator=la.Midpoint(), record_every=2, progress=False),
+                "the first 10 s",
+            )
+        ],
+    )

@@ -70,15 +70,32 @@ def make(quick: bool) -> Result:
     return Result(
         f"Three rods of 1 m and 1 kg from rest at {START} rad, {DURATION:g} s with la.Trapezoid, Kobilarov's integrator.",
         [
-            Claim("Runs are qualitatively right below a step and break down suddenly above it.", "",
-                  f"{sum(finished.values())} of 20 steps from 0.02 s to 1 s finish, all below {limits[1]:.3f} s", sudden),
-            Claim("The step at which it breaks down.", "0.125 s", f"between {limits[0]:.3f} s and {limits[1]:.3f} s", None,
-                  "the paper gives neither lengths nor masses nor the start; the threshold grows with the square root of the length"),
-            Claim("Bounds on the step before a simulation avoid such failures.", "", f"the certified step is between {safest:.3f} s and "
-                  f"{bounds['certified'].max():.3f} s along the motion", safest < limits[1]),
-            Claim("The paper's own bound (41) is a usable one (with its constants certified from masses and lengths).", "",
-                  f"between {bounds['(41), certified constants'].min():.1e} s and {bounds['(41), certified constants'].max():.1e} s",
-                  bool(bounds["(41), certified constants"].min() > 0.01 * limits[0]), "usable: more than a hundredth of what works; with the corrected (41)"),
+            Claim(
+                "Runs are qualitatively right below a step and break down suddenly above it.",
+                "",
+                f"{sum(finished.values())} of 20 steps from 0.02 s to 1 s finish, all below {limits[1]:.3f} s",
+                sudden,
+            ),
+            Claim(
+                "The step at which it breaks down.",
+                "0.125 s",
+                f"between {limits[0]:.3f} s and {limits[1]:.3f} s",
+                None,
+                "the paper gives neither lengths nor masses nor the start; the threshold grows with the square root of the length",
+            ),
+            Claim(
+                "Bounds on the step before a simulation avoid such failures.",
+                "",
+                f"the certified step is between {safest:.3f} s and {bounds['certified'].max():.3f} s along the motion",
+                safest < limits[1],
+            ),
+            Claim(
+                "The paper's own bound (41) is a usable one (with its constants certified from masses and lengths).",
+                "",
+                f"between {bounds['(41), certified constants'].min():.1e} s and {bounds['(41), certified constants'].max():.1e} s",
+                bool(bounds["(41), certified constants"].min() > 0.01 * limits[0]),
+                "usable: more than a hundredth of what works; with the corrected (41)",
+            ),
         ],
         [Picture(draw)],
-    )  # fmt: skip
+    )

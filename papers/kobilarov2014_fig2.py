@@ -73,24 +73,55 @@ def make(quick: bool) -> Result:
             if name.startswith("Lie"):
                 hit = np.isfinite(singular)
                 thin = slice(None, None, max(1, int(hit.sum()) // 5000))
-                axes.plot(kappa[hit][thin], singular[hit][thin], ".", color=colour, markersize=1, alpha=0.4, label="first singular Jacobian, Lie-Newmark")
+                axes.plot(
+                    kappa[hit][thin],
+                    singular[hit][thin],
+                    ".",
+                    color=colour,
+                    markersize=1,
+                    alpha=0.4,
+                    label="first singular Jacobian, Lie-Newmark",
+                )
         axes.set(xlabel="condition number of the inertia", ylabel="h |omega|", ylim=(0, 10), xlim=(1, kappa.max()))
         axes.legend()
 
     return Result(
         f"{len(kappa)} random bodies with condition numbers up to {kappa.max():.0f}; the Jacobian (18) is the corrected one.",
         [
-            Claim("No Jacobian is singular below its bound.", "", "; ".join(f"{name}: {bad} violations" for name, (_, _, bad) in results.items()),
-                  not any(bad for _, _, bad in results.values())),
-            Claim("The symplectic integrator is unrestricted up to kappa = 4 sqrt(7) - 7.", "3.58", f"bound (20) infinite up to kappa = {k[np.isinf(printed[0](k))].max():.2f}; "
-                  f"with the best constant up to {k[np.isinf(sharp[0](k))].max():.2f}", abs(k[np.isinf(printed[0](k))].max() - (4 * np.sqrt(7) - 7)) < 0.05),
-            Claim("The symplectic integrator has a wider region than Lie-Newmark.", "", f"bound (20) is wider up to kappa = {k[wider].max():.2f}; with the best constant "
-                  f"up to {k[wider_sharp].max():.1f}", bool(wider.all()), "for (20) as printed it ends at kappa = 4; the best constant makes it true up to 13.9"),
-            Claim("Random symplectic Jacobians are singular in a small fraction of the cases of the other.", "",
-                  f"none up to h |omega| = {LONGEST:g} in {without['symplectic, (20)']:.1%} of the bodies (Lie-Newmark: {without['Lie-Newmark, (19)']:.1%})",
-                  without["symplectic, (20)"] > without["Lie-Newmark, (19)"],
-                  "with the corrected (18) no body up to kappa = 14 has a singular step at all, which takes kappa beyond about 136"),
+            Claim(
+                "No Jacobian is singular below its bound.",
+                "",
+                "; ".join(f"{name}: {bad} violations" for name, (_, _, bad) in results.items()),
+                not any(bad for _, _, bad in results.values()),
+            ),
+            Claim(
+                "The symplectic integrator is unrestricted up to kappa = 4 sqrt(7) - 7.",
+                "3.58",
+                f"bound (20) infinite up to kappa = {k[np.isinf(printed[0](k))].max():.2f}; "
+                f"with the best constant up to {k[np.isinf(sharp[0](k))].max():.2f}",
+                abs(k[np.isinf(printed[0](k))].max() - (4 * np.sqrt(7) - 7)) < 0.05,
+            ),
+            Claim(
+                "The symplectic integrator has a wider region than Lie-Newmark.",
+                "",
+                f"bound (20) is wider up to kappa = {k[wider].max():.2f}; with the best constant up to {k[wider_sharp].max():.1f}",
+                bool(wider.all()),
+                "for (20) as printed it ends at kappa = 4; the best constant makes it true up to 13.9",
+            ),
+            Claim(
+                "Random symplectic Jacobians are singular in a small fraction of the cases of the other.",
+                "",
+                f"none up to h |omega| = {LONGEST:g} in {without['symplectic, (20)']:.1%} of the bodies (Lie-Newmark: "
+                f"{without['Lie-Newmark, (19)']:.1%})",
+                without["symplectic, (20)"] > without["Lie-Newmark, (19)"],
+                "with the corrected (18) no body up to kappa = 14 has a singular step at all, which takes kappa beyond about 136",
+            ),
         ],
         [Picture(draw, size=(8, 4))],
-        [Table(["", "violations", f"bodies with a singular step up to {LONGEST:g}"], [[n, str(v), f"{1 - without[n]:.1%}"] for n, (_, _, v) in results.items()])],
-    )  # fmt: skip
+        [
+            Table(
+                ["", "violations", f"bodies with a singular step up to {LONGEST:g}"],
+                [[n, str(v), f"{1 - without[n]:.1%}"] for n, (_, _, v) in results.items()],
+            )
+        ],
+    )

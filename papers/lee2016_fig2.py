@@ -24,7 +24,13 @@ def chain(links: int) -> la.Mechanism:
     for k in range(1, links + 1):
         placement = la.Pose(xyz=(0, 0, -LENGTH if k > 1 else 0.0))
         mech.add_body(
-            f"link{k}", f"link{k - 1}" if k > 1 else "world", la.Revolute((0, 1, 0)), placement, mass=1.0, com=(0, 0, -LENGTH / 2), inertia=inertia
+            f"link{k}",
+            f"link{k - 1}" if k > 1 else "world",
+            la.Revolute((0, 1, 0)),
+            placement,
+            mass=1.0,
+            com=(0, 0, -LENGTH / 2),
+            inertia=inertia,
         )
     return mech
 
@@ -64,12 +70,17 @@ def make(quick: bool) -> Result:
         f"{riqn.t[-1]:g} s at 1 ms.",
         [
             Claim("RIQN does not dissipate energy.", "", share["RIQN"], abs(drift["RIQN"]) < 1e-3),
-            Claim("Semi-implicit Euler dissipates energy.", "", share["semi-implicit Euler"], drift["semi-implicit Euler"] < -0.01,
-                  "Semi-implicit Euler with the acceleration at the old velocity; one-sided loss of more than 1 % counts as dissipation. "
-                  "Its one-sided error has the sign that the motion gives it."),
+            Claim(
+                "Semi-implicit Euler dissipates energy.",
+                "",
+                share["semi-implicit Euler"],
+                drift["semi-implicit Euler"] < -0.01,
+                "Semi-implicit Euler with the acceleration at the old velocity; one-sided loss of more than 1 % counts as dissipation. "
+                "Its one-sided error has the sign that the motion gives it.",
+            ),
         ],
         [Picture(draw)],
-    )  # fmt: skip
+    )
 
 
 def _outline(model: la.Model, q) -> tuple[np.ndarray, np.ndarray]:

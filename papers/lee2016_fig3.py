@@ -1,7 +1,8 @@
 """Lee, Liu, Park, Srinivasa 2016, Fig. 3: computation time of a step over degrees of freedom, for DRNEA and SVI with RIQN, Broyden, Newton.
 
 Everything is this package's own, timed in turns (benchmarks/lee2016.py has more of it).  SVI + Newton is Johnson and Murphey's integrator
-with the second derivatives of their paper, cached; its tables grow with the cube of the links, so it stops at 50.  It extrapolates its guess,
+with the second derivatives of their paper, cached; its tables grow with the cube of the links, so it stops at 50.  It extrapolates its
+guess,
 all others continue the last increment (IG2): it is drawn and not judged.
 """
 
@@ -9,9 +10,9 @@ from __future__ import annotations
 
 from benchmarks import lee2016, ours
 from benchmarks.timing import Interleaved, measure_all
-from leastaction.yardsticks import Johnson2009, Lee2016, Svi
 
 import leastaction as la
+from leastaction.yardsticks import Johnson2009, Lee2016, Svi
 
 from .result import Claim, Picture, Result, Table, growth
 
@@ -58,9 +59,12 @@ def make(quick: bool) -> Result:
         measured = [n for n in paper if n in ours]
         close = all(0.5 <= ours[n] / paper[n] <= 2.0 for n in measured)
         return Claim(
-            says, ", ".join(f"{x:g} at {n}" for n, x in paper.items()), ", ".join(f"{ours[n]:.1f} at {n}" for n in sizes), close,
+            says,
+            ", ".join(f"{x:g} at {n}" for n, x in paper.items()),
+            ", ".join(f"{ours[n]:.1f} at {n}" for n in sizes),
+            close,
             "confirmed means within a factor of 2 at every size measured; the constants are a matter of how both sides are programmed",
-        )  # fmt: skip
+        )
 
     def draw(figure) -> None:
         axes = figure.subplots()
@@ -72,20 +76,41 @@ def make(quick: bool) -> Result:
 
     last = sizes[-1]
     return Result(
-        f"Planar chains of {', '.join(map(str, sizes))} rods in wild motion (every joint at a random angle and rate), 1 ms, tolerance 1e-10, "
-        "guess IG2 (SVI + Newton: extrapolated, so it is drawn and not judged). SVI as printed: a frame for every constant shift, products of matrices.",
+        f"Planar chains of {', '.join(map(str, sizes))} rods in wild motion (every joint at a random angle and rate), 1 ms, tolerance "
+        f"1e-10, "
+        "guess IG2 (SVI + Newton: extrapolated, so it is drawn and not judged). SVI as printed: a frame for every constant shift, "
+        "products of matrices.",
         [
-            Claim("RIQN with DRNEA is the fastest combination.", "", "; ".join(f"{n}: {fastest[n]}, DRNEA + RIQN takes {beaten[n]:.2f} times as long"
-                  for n in sizes), all(x <= 1.1 for x in beaten.values()), "within 10 % counts as equally fast"),
+            Claim(
+                "RIQN with DRNEA is the fastest combination.",
+                "",
+                "; ".join(f"{n}: {fastest[n]}, DRNEA + RIQN takes {beaten[n]:.2f} times as long" for n in sizes),
+                all(x <= 1.1 for x in beaten.values()),
+                "within 10 % counts as equally fast",
+            ),
             Claim("With the same update, DRNEA is faster than SVI.", "", "at all sizes" if faster else "not at all sizes", faster),
             factors("DRNEA makes it so many times faster than SVI (with RIQN).", PAPER_RESIDUAL, residual),
             factors("RIQN makes it so many times faster than Newton (with DRNEA).", PAPER_UPDATE, update),
-            Claim("For many degrees of freedom the update contributes more than the residual.", "53 and 32 at 100",
-                  f"{update[last]:.1f} and {residual[last]:.1f} at {last}", update[last] > residual[last] if last >= 50 else None,
-                  "" if last >= 50 else "the short version has only small systems"),
+            Claim(
+                "For many degrees of freedom the update contributes more than the residual.",
+                "53 and 32 at 100",
+                f"{update[last]:.1f} and {residual[last]:.1f} at {last}",
+                update[last] > residual[last] if last >= 50 else None,
+                "" if last >= 50 else "the short version has only small systems",
+            ),
         ],
         [Picture(draw, size=(8, 4))],
-        [Table(["µs per step", *(f"{n} links" for n in sizes), "growth"],
-               [[name, *(f"{1e6 * line[n]:.3g}" if n in line else "-" for n in sizes), f"n^{growth(list(line), list(line.values())):.2f}"]
-                for name, line in took.items()])],
-    )  # fmt: skip
+        [
+            Table(
+                ["µs per step", *(f"{n} links" for n in sizes), "growth"],
+                [
+                    [
+                        name,
+                        *(f"{1e6 * line[n]:.3g}" if n in line else "-" for n in sizes),
+                        f"n^{growth(list(line), list(line.values())):.2f}",
+                    ]
+                    for name, line in took.items()
+                ],
+            )
+        ],
+    )

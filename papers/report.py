@@ -75,7 +75,10 @@ def summary(made: Made) -> str:
     """What the terminal shows."""
     if made.result is None:
         return f"  {made.failure or NOT_MADE}"
-    lines = [f"  {c.verdict}: {c.says}\n      paper: {c.paper or '-'}; here: {c.ours}" + (f" ({c.reason})" if c.reason else "") for c in made.result.claims]
+    lines = [
+        f"  {c.verdict}: {c.says}\n      paper: {c.paper or '-'}; here: {c.ours}" + (f" ({c.reason})" if c.reason else "")
+        for c in made.result.claims
+    ]
     return "\n".join([*lines, f"  {made.seconds:.1f} s"])
 
 
@@ -104,10 +107,14 @@ def _overview(made: list[Made]) -> str:
     for m in made:
         link = f'<a href="#{m.entry.key}">{_text(m.entry.what)}</a>'
         chips = " ".join(_chip(verdict, count) for verdict, count in Counter(m.verdicts()).items())
-        rows.append(f"<tr><td>{_text(PAPERS[m.entry.paper].split(':')[0])}<td>{link}<td>{_text(m.entry.title)}<td>{chips}<td class=number>{m.seconds:.0f}</tr>")
+        rows.append(
+            f"<tr><td>{_text(PAPERS[m.entry.paper].split(':')[0])}<td>{link}<td>{_text(m.entry.title)}<td>{chips}<td "
+            f"class=number>{m.seconds:.0f}</tr>"
+        )
     left_out = [entry for entry in ENTRIES if entry.key not in {m.entry.key for m in made}]
     note = f"<p>Not asked for in this run: {_text(', '.join(entry.key for entry in left_out))}.</p>" if left_out else ""
-    return f"<div class=wide><table><thead><tr><th>paper<th><th>what is repeated<th>verdicts<th>s</tr></thead>{''.join(rows)}</table></div>{note}"
+    return "<div class=wide><table><thead><tr><th>paper<th><th>what is "
+    f"repeated<th>verdicts<th>s</tr></thead>{''.join(rows)}</table></div>{note}"
 
 
 def _chip(verdict: str, count: int = 1) -> str:
@@ -123,9 +130,17 @@ def _section(m: Made) -> str:
         words = f"<pre>{_text(m.failure)}</pre>" if m.failure else "<p>There is no script for it yet.</p>"
         return head + _chip(m.verdicts()[0]) + words + (foot if m.failure else "</section>")
     r = m.result
-    return "".join([
-        head, f"<p>{_text(r.setting)}</p>", *map(_picture, r.pictures), *map(_film, r.films), _claims(r), *map(_table, r.tables), foot,
-    ])  # fmt: skip
+    return "".join(
+        [
+            head,
+            f"<p>{_text(r.setting)}</p>",
+            *map(_picture, r.pictures),
+            *map(_film, r.films),
+            _claims(r),
+            *map(_table, r.tables),
+            foot,
+        ]
+    )
 
 
 def _claims(r: Result) -> str:
@@ -135,7 +150,8 @@ def _claims(r: Result) -> str:
         + "</tr>"
         for c in r.claims
     ]
-    return f"<div class=wide><table class=claims><thead><tr><th>what the paper says<th>its number<th>here<th>verdict</tr></thead>{''.join(rows)}</table></div>"
+    return "<div class=wide><table class=claims><thead><tr><th>what the paper says<th>its "
+    f"number<th>here<th>verdict</tr></thead>{''.join(rows)}</table></div>"
 
 
 def _picture(picture: Picture) -> str:
@@ -164,14 +180,15 @@ def _film(film: Film) -> str:
 def _errata(errata: list) -> str:
     if not errata:
         return ""
-    rows = [
-        f"<tr><td>{_text(e.where)}<td>{_text(e.printed)}<td>{_text(e.correct)}<td>{_text(e.shown)}<td>{_chip(CONFIRMED if e.holds else NOT_CONFIRMED)}</tr>"
-        for e in errata
-    ]
+    rows = []
+    for e in errata:
+        cells = "".join(f"<td>{_text(cell)}" for cell in (e.where, e.printed, e.correct, e.shown))
+        rows.append(f"<tr>{cells}<td>{_chip(CONFIRMED if e.holds else NOT_CONFIRMED)}</tr>")
+    head = "<tr><th>where<th>printed<th>right<th>shown by<th>correction</tr>"
     return (
-        "<h2 id=errata>Where we disagree</h2><p>What is printed, what is right, and what happens with either: each row was computed for this "
-        "page by a function of papers/disagreements.py. The verdict is on the correction.</p><div class=wide><table class=claims><thead><tr><th>where<th>printed"
-        f"<th>right<th>shown by<th>correction</tr></thead>{''.join(rows)}</table></div>"
+        "<h2 id=errata>Where we disagree</h2><p>What is printed, what is right, and what happens with either: each row was computed for "
+        "this page by a function of papers/disagreements.py. The verdict is on the correction.</p>"
+        f"<div class=wide><table class=claims><thead>{head}</thead>{''.join(rows)}</table></div>"
     )
 
 

@@ -17,6 +17,10 @@ def make(quick: bool) -> Result:
     q[model.q_slice("ring2")] += (0.8, 0.0, 0.0, 0.0)
     q[model.q_slice("ring3")] += (0.0, 0.4, 0.0, -0.3)
     return moving(
-        mechanism, {"ring": circle(1.0)}, f"{rings} tori, from rest, pulled aside. The paper gives neither sizes nor start.",
-        "A chain of tori with surface-surface joints can be simulated in its own coordinates.", 1.0 if quick else 5.0, q=q,
-    )  # fmt: skip
+        mechanism,
+        {"ring": circle(1.0)},
+        f"{rings} tori, from rest, pulled aside. The paper gives neither sizes nor start.",
+        "A chain of tori with surface-surface joints can be simulated in its own coordinates.",
+        1.0 if quick else 5.0,
+        q=q,
+    )

@@ -20,7 +20,9 @@ def circle(radius: float, other: float | None = None) -> np.ndarray:
     return np.stack([radius * np.cos(turn), (other or radius) * np.sin(turn), 0 * turn], axis=1)
 
 
-def moving(mechanism: la.Mechanism, outlines: Mapping[str, np.ndarray], setting: str, claim: str, duration: float, view=(12, -60), **start) -> Result:
+def moving(
+    mechanism: la.Mechanism, outlines: Mapping[str, np.ndarray], setting: str, claim: str, duration: float, view=(12, -60), **start
+) -> Result:
     """Simulate, draw the start, the middle and the end, and play it."""
     model = mechanism.compile()
     run = la.simulate(model, dt=DT, duration=duration, record_every=10, progress=False, **start)
@@ -47,13 +49,22 @@ def moving(mechanism: la.Mechanism, outlines: Mapping[str, np.ndarray], setting:
     return Result(
         setting,
         [
-            Claim(claim, f"{model.nv} degrees of freedom" if model.nv in (73, 78) else "", f"{model.nv} degrees of freedom, {run.t[-1]:g} s at 1 ms, coordinates move by up to "
-                  f"{moved:.2g}", bool(run.converged and moved > 0.01)),
-            Claim("The motion keeps its energy (not in the paper, whose integrator is not named).", "", f"within {error:.1e} of the kinetic energy's range", error < 1e-2),
+            Claim(
+                claim,
+                f"{model.nv} degrees of freedom" if model.nv in (73, 78) else "",
+                f"{model.nv} degrees of freedom, {run.t[-1]:g} s at 1 ms, coordinates move by up to {moved:.2g}",
+                bool(run.converged and moved > 0.01),
+            ),
+            Claim(
+                "The motion keeps its energy (not in the paper, whose integrator is not named).",
+                "",
+                f"within {error:.1e} of the kinetic energy's range",
+                error < 1e-2,
+            ),
         ],
         [Picture(draw, size=(9, 3.6))],
         films=[Film(run, "the run; lines join the joints")],
-    )  # fmt: skip
+    )
 
 
 def _drawn(model: la.Model, q, outlines: Mapping[str, np.ndarray]) -> list[np.ndarray]:
