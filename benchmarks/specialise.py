@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 import leastaction as la
+from leastaction.kernels.tree.evaluate import acceleration_by
 
 from . import ours, probe
 from .cases import Case, ball_chain, chain, humanoid
@@ -25,12 +26,13 @@ class OwnAba:
     def __init__(self, model: la.Model):
         self.model = model
         self.scratch, self.out = np.zeros((len(model.bodies) + 1, 6)), np.zeros(model.nv)
-        acceleration = model.specialised.forward_module().acceleration
+        module = model.specialised.forward_module()
+        set_node, forward_dynamics = module.set_node, module.forward_dynamics
 
         @njit
         def repeat(repeats, m, w, q, v, tau, scratch, out):
             for _ in range(repeats):
-                acceleration(m, w, 0.0, q, v, tau, scratch, out)
+                acceleration_by(set_node, forward_dynamics, m, w, 0.0, q, v, tau, scratch, out)
 
         self.repeat = repeat
 

@@ -3,17 +3,15 @@
 Bounds (19) and (20) as printed, the bound with the best constant c(kappa), and the first singular Jacobian of random bodies
 (50,000 by default).  No body becomes singular below its bound.  With the corrected Jacobian (18) the symplectic integrator has
 no singular step at all for the bodies drawn here: it takes kappa beyond about 136, a thin rod.
-
-Run it with   python papers/kobilarov2014_fig2.py [picture.png]
 """
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from leastaction.reference import rigid_body as rb
+
+from .result import Claim, Picture, Result, Table
 
 BODIES = 50_000
 LONGEST = 20.0  # h |omega| looked at
@@ -60,35 +58,70 @@ def study(count: int = BODIES):
     return kappa, results
 
 
-def draw(kappa, results, path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4.5))
+def make(quick: bool) -> Result:
+    kappa, results = study(2000 if quick else BODIES)
+    newmark, printed, sharp = results.values()
+    without = {name: float(np.mean(np.isinf(singular))) for name, (_, singular, _) in results.items()}
     k = np.linspace(1.0, kappa.max(), 800)
-    for colour, (name, (bound, singular, _)) in zip(("C0", "C1", "C2"), results.items(), strict=True):
-        axes.plot(k, bound(k), colour, label=f"bound {name}")
-        if name.startswith("Lie"):
-            hit = np.isfinite(singular)
-            dots = {"markersize": 1, "alpha": 0.3, "label": "first singular Jacobian, Lie-Newmark"}
-            axes.plot(kappa[hit][::10], singular[hit][::10], ".", color=colour, **dots)
-    axes.set(xlabel="condition number of the inertia", ylabel="h |omega|", ylim=(0, 10), xlim=(1, kappa.max()))
-    axes.legend()
-    figure.savefig(path, dpi=90, bbox_inches="tight")
+    wider = newmark[0](k) < printed[0](k)
+    wider_sharp = newmark[0](k) < sharp[0](k)
 
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        for colour, (name, (bound, singular, _)) in zip(("C0", "C1", "C2"), results.items(), strict=True):
+            axes.plot(k, bound(k), color=colour, label=f"bound {name}")
+            if name.startswith("Lie"):
+                hit = np.isfinite(singular)
+                thin = slice(None, None, max(1, int(hit.sum()) // 5000))
+                axes.plot(
+                    kappa[hit][thin],
+                    singular[hit][thin],
+                    ".",
+                    color=colour,
+                    markersize=1,
+                    alpha=0.4,
+                    label="first singular Jacobian, Lie-Newmark",
+                )
+        axes.set(xlabel="condition number of the inertia", ylabel="h |omega|", ylim=(0, 10), xlim=(1, kappa.max()))
+        axes.legend()
 
-def main() -> None:
-    kappa, results = study()
-    print(f"{len(kappa)} bodies, kappa up to {kappa.max():.1f}")
-    for name, (bound, singular, violations) in results.items():
-        found = np.isfinite(singular)
-        nearest = f"; nearest to its bound: {np.min(singular[found] / bound(kappa[found])):.2f} of it" if found.any() else ""
-        print(f"{name:22s} {violations} violations; bodies with a singular step up to h|omega| = {LONGEST:g}: {found.mean():.1%}{nearest}")
-    if len(sys.argv) > 1:
-        draw(kappa, results, sys.argv[1])
-
-
-if __name__ == "__main__":
-    main()
+    return Result(
+        f"{len(kappa)} random bodies with condition numbers up to {kappa.max():.0f}; the Jacobian (18) is the corrected one.",
+        [
+            Claim(
+                "No Jacobian is singular below its bound.",
+                "",
+                "; ".join(f"{name}: {bad} violations" for name, (_, _, bad) in results.items()),
+                not any(bad for _, _, bad in results.values()),
+            ),
+            Claim(
+                "The symplectic integrator is unrestricted up to kappa = 4 sqrt(7) - 7.",
+                "3.58",
+                f"bound (20) infinite up to kappa = {k[np.isinf(printed[0](k))].max():.2f}; "
+                f"with the best constant up to {k[np.isinf(sharp[0](k))].max():.2f}",
+                abs(k[np.isinf(printed[0](k))].max() - (4 * np.sqrt(7) - 7)) < 0.05,
+            ),
+            Claim(
+                "The symplectic integrator has a wider region than Lie-Newmark.",
+                "",
+                f"bound (20) is wider up to kappa = {k[wider].max():.2f}; with the best constant up to {k[wider_sharp].max():.1f}",
+                bool(wider.all()),
+                "for (20) as printed it ends at kappa = 4; the best constant makes it true up to 13.9",
+            ),
+            Claim(
+                "Random symplectic Jacobians are singular in a small fraction of the cases of the other.",
+                "",
+                f"none up to h |omega| = {LONGEST:g} in {without['symplectic, (20)']:.1%} of the bodies (Lie-Newmark: "
+                f"{without['Lie-Newmark, (19)']:.1%})",
+                without["symplectic, (20)"] > without["Lie-Newmark, (19)"],
+                "with the corrected (18) no body up to kappa = 14 has a singular step at all, which takes kappa beyond about 136",
+            ),
+        ],
+        [Picture(draw, size=(8, 4))],
+        [
+            Table(
+                ["", "violations", f"bodies with a singular step up to {LONGEST:g}"],
+                [[n, str(v), f"{1 - without[n]:.1%}"] for n, (_, _, v) in results.items()],
+            )
+        ],
+    )

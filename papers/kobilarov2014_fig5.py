@@ -2,17 +2,15 @@
 
 The middle body is the base, two others hang on it by hinges; no forces.  The paper gives neither sizes nor velocities: these are ours.
 FloatingBase(retraction="cayley") at 0.1 s beside explicit Euler at 0.1 s and, as the truth, at 1 ms.
-
-Run it with   python papers/kobilarov2014_fig5.py [picture.png]
 """
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 import leastaction as la
+
+from .result import Claim, Film, Picture, Result, Table
 
 DURATION = 10.0
 
@@ -31,15 +29,50 @@ def runs(duration: float = DURATION) -> dict[str, la.Trajectory]:
     model = three_bodies().compile()
     start = {"q": {"left": 0.5, "right": -0.5}, "v": {"base": (0.3, 0.5, 0.2, 0.1, 0.0, 0.1), "left": 0.4, "right": -0.6}}
     choices = {
-        "symplectic": (0.1, la.FloatingBase()), "symplectic, exp": (0.1, la.FloatingBase("exp")),
-        "Euler": (0.1, la.SemiImplicitEuler()), "truth": (1e-3, la.SemiImplicitEuler()),
-    }  # fmt: skip
+        "symplectic": (0.1, la.FloatingBase()),
+        "symplectic, exp": (0.1, la.FloatingBase("exp")),
+        "Euler": (0.1, la.SemiImplicitEuler()),
+        "truth": (1e-3, la.SemiImplicitEuler()),
+    }
     return {name: la.simulate(model, dt=dt, duration=duration, integrator=i, **start) for name, (dt, i) in choices.items()}
 
 
 def momentum_change(run: la.Trajectory) -> float:
-    """Largest change of the momentum map (65), kg m^2/s or kg m/s."""
+    """Largest change of the momentum at the nodes, p of the integrator, kg m^2/s or kg m/s."""
     return float(np.abs(run.momentum - run.momentum[0]).max())
+
+
+def momentum_map(run: la.Trajectory) -> np.ndarray:
+    """(T - 1, 6) the momentum map (65), from nothing but the configurations of neighbouring nodes.
+
+    J = Ad^T of g_k^-1 times dcay^-T of h xi times the base rows of (M(r_k) + M(r_k+1)) / 2 (xi, (r_k+1 - r_k) / h),   cay(h xi) = g_k^-1
+    g_k+1
+    """
+    identity, found = np.eye(4), []
+    for before, after in zip(run.q, run.q[1:], strict=False):
+        g, ahead = (_matrix(la.Pose(xyz=q[:3], quaternion=q[3:7])) for q in (before, after))
+        D = np.linalg.solve(g, ahead)
+        x = _vector(2.0 * np.linalg.solve(D + identity, D - identity))
+        velocity = np.concatenate([x, after[7:] - before[7:]]) / run.dt
+        M = 0.5 * (la.dynamics.mass_matrix(run.model, before) + la.dynamics.mass_matrix(run.model, after))
+        X, inverse = _twist(x), np.linalg.inv(g)
+        dcay = np.array([_vector((identity - X / 2) @ _twist(e) @ (identity + X / 2)) for e in np.eye(6)])
+        adjoint = np.array([_vector(inverse @ _twist(e) @ g) for e in np.eye(6)])
+        found.append(adjoint @ dcay @ (M @ velocity)[:6])
+    return np.array(found)
+
+
+def _matrix(pose: la.Pose) -> np.ndarray:
+    return np.block([[pose.R, pose.p[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+
+
+def _twist(x: np.ndarray) -> np.ndarray:
+    (a, b, c), v = x[:3], x[3:]
+    return np.array([[0, -c, b, v[0]], [c, 0, -a, v[1]], [-b, a, 0, v[2]], [0, 0, 0, 0]])
+
+
+def _vector(X: np.ndarray) -> np.ndarray:
+    return np.array([X[2, 1], X[0, 2], X[1, 0], *X[:3, 3]])
 
 
 def distance(run: la.Trajectory, truth: la.Trajectory) -> tuple[float, float]:
@@ -49,38 +82,68 @@ def distance(run: la.Trajectory, truth: la.Trajectory) -> tuple[float, float]:
     return float(error[:, 7:].max()), float(error[:, :3].max())
 
 
-def draw(all_runs: dict[str, la.Trajectory], path: str) -> None:
-    import matplotlib
+def make(quick: bool) -> Result:
+    all_runs = runs(5.0 if quick else DURATION)
+    truth = all_runs["truth"]
+    change = {}
+    for name in ("symplectic", "Euler"):
+        J = momentum_map(all_runs[name])
+        change[name] = float(np.abs(J - J[0]).max())
+    errors = {name: distance(run, truth) for name, run in all_runs.items()}
+    panels = [
+        ("joint angles r, rad", lambda run: run.q[:, 7:]),
+        ("angular velocity of the base, rad/s", lambda run: run.v[:, :3]),
+        ("linear velocity of the base, m/s", lambda run: run.v[:, 3:6]),
+        ("position of the base, m", lambda run: run.q[:, :3]),
+        ("momentum at the nodes minus that at the start", lambda run: run.momentum - run.momentum[0]),
+    ]
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    def draw(figure) -> None:
+        grid = figure.subplots(2, 3, sharex=True)
+        for axes, (title, values) in zip(grid.flat, panels, strict=False):
+            for name, style, colour in (("truth", "-", "C6"), ("symplectic", ".", "C0"), ("Euler", "x", "C1")):
+                run = all_runs[name]
+                axes.plot(run.t, values(run)[:, 0], style, color=colour, markersize=3, linewidth=0.8, label=name)
+                axes.plot(run.t, values(run)[:, 1:], style, color=colour, markersize=3, linewidth=0.8)
+            axes.set_title(title, fontsize=8)
+        grid[1, 2].axis("off")
+        grid[1, 2].legend(*grid[0, 0].get_legend_handles_labels(), loc="center")
 
-    figure, axes = plt.subplots(2, 2, figsize=(9, 6), sharex=True)
-    styles = {"truth": "k-", "symplectic": "C0.", "Euler": "C3x"}
-    for name, style in styles.items():
-        run = all_runs[name]
-        for panel, (title, values) in zip(
-            axes.flat,
-            [("joint angles, rad", run.q[:, 7:]), ("base velocity, rad/s", run.v[:, :3]), ("base position, m", run.q[:, :3]),
-             ("change of momentum", run.momentum - run.momentum[0])],
-            strict=True,
-        ):  # fmt: skip
-            panel.plot(run.t, values[:, 0], style, markersize=3, linewidth=0.8, label=name)
-            panel.plot(run.t, values[:, 1:], style, markersize=3, linewidth=0.8)
-            panel.set_title(title, fontsize=9)
-    axes[0, 0].legend(fontsize=8)
-    figure.savefig(path, dpi=80, bbox_inches="tight")
-
-
-def main() -> None:
-    all_runs = runs()
-    print(f"{'':18s}{'momentum changes by':>22s}{'joint error, rad':>20s}{'position error, m':>20s}")
-    for name, run in all_runs.items():
-        angle, position = distance(run, all_runs["truth"])
-        print(f"{name:18s}{momentum_change(run):22.2e}{angle:20.3g}{position:20.3g}")
-    if len(sys.argv) > 1:
-        draw(all_runs, sys.argv[1])
-
-
-if __name__ == "__main__":
-    main()
+    return Result(
+        "Boxes of 0.6 x 0.3 x 0.2 m and 1 kg, hinges at both ends of the middle one, no forces; 0.1 s steps, the truth by Euler at 1 "
+        "ms as in the paper. "
+        "The paper gives neither sizes nor velocities.",
+        [
+            Claim(
+                "The symplectic integrator keeps the momentum map (65) exactly.",
+                "exactly",
+                f"changes by {change['symplectic']:.1e}, from configurations alone",
+                change["symplectic"] < 1e-9,
+                "Newton's tolerance of 1e-10 a step allows this much",
+            ),
+            Claim("Euler's method at the same step does not.", "", f"changes by {change['Euler']:.1e}", change["Euler"] > 1e-3),
+            Claim(
+                "It remains highly accurate at h = 0.1 s.",
+                "",
+                f"joint angles within {errors['symplectic'][0]:.1e} rad (Euler: {errors['Euler'][0]:.1e} rad)",
+                errors["symplectic"][0] < 0.1 * errors["Euler"][0],
+                "confirmed means: ten times more accurate than Euler",
+            ),
+        ],
+        [Picture(draw, "Fig. 5", (9, 4.6))],
+        [
+            Table(
+                ["", "momentum map (65) changes by", "momentum at nodes", "joint error, rad", "position error, m"],
+                [
+                    [
+                        name,
+                        f"{change[name]:.1e}" if name in change else "-",
+                        f"{momentum_change(run):.1e}",
+                        *(f"{e:.2g}" for e in errors[name]),
+                    ]
+                    for name, run in all_runs.items()
+                ],
+            )
+        ],
+        [Film(all_runs["symplectic"], "Fig. 4: the three bodies")],
+    )

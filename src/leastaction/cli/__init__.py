@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import LeastActionError
-from . import cache, compare, convert, demo, info, run, view
+from . import cache, compare, convert, demo, info, papers, run, view
 
-COMMANDS = {"info": info, "run": run, "view": view, "compare": compare, "convert": convert, "demo": demo, "cache": cache}
+COMMANDS = {
+    "info": info, "run": run, "view": view, "compare": compare, "convert": convert, "demo": demo, "cache": cache, "papers": papers,
+}  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:

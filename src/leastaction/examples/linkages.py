@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..constraints import Close, Coincident, Rolling, Skate
+from ..errors import MechanismError
 from ..joints import Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
 from ..pose import Pose
@@ -41,13 +42,23 @@ def four_bar(lengths: Sequence[float] = (1.0, 2.0, 1.5), anchor: float = 2.0, jo
     return mech
 
 
-def closed_chain(n: int = 10, ball: bool = False) -> Mechanism:
-    """n rods of 1 m and 1 kg between two supports sqrt(n) m apart, sagging as a regular zigzag in its zero position."""
-    span = float(np.sqrt(n)) if n > 1 else 0.5
+def closed_chain(n: int = 10, ball: bool = False, hairpin: bool = False) -> Mechanism:
+    """n rods of 1 m and 1 kg between two supports sqrt(n) m apart, sagging as a regular zigzag in its zero position.
+
+    hairpin: supports 1 m apart, n odd; half of the rods in a row at 45 degrees, one across, the others back.  Bruedigam and Manchester's
+    program starts from there; the zigzag falls and swings far more wildly.
+    """
+    if hairpin and (n < 3 or n % 2 == 0):
+        raise MechanismError(f"closed_chain({n}, hairpin=True): a hairpin has an odd number of links, 3 or more")
+    span = 1.0 if hairpin else float(np.sqrt(n)) if n > 1 else 0.5
     mech = Mechanism(name=f"closed {n}-link chain")
     # rods lean by the same angle, alternately down and up, so that their x extents add up to the span
     lean = float(np.arccos(span / n)) if n % 2 == 0 else None
-    angles = [(-1) ** k * lean for k in range(n)] if lean is not None else _odd_zigzag(n, span)
+    if hairpin:
+        half = n // 2
+        angles = [np.pi / 4] * half + [0.0] + [np.pi / 4 + np.pi] * half
+    else:
+        angles = [(-1) ** k * lean for k in range(n)] if lean is not None else _odd_zigzag(n, span)
     parent, at, before = "world", 0.0, 0.0
     for k, angle in enumerate(angles):
         turn = -np.pi / 2 + angle  # a rod along -z turned about y by -90 degrees points along +x; positive angles point down
