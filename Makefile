@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test public bounds fuzz lint robots kills bench clean
+.PHONY: demo test public bounds fuzz lint robots kills bench docs clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -47,8 +47,12 @@ kills: $(VENV)/.ready-test
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks
 
+# the documentation as a site, docs/_build/index.html
+docs: $(VENV)/.ready-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/api.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
