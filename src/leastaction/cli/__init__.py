@@ -9,15 +9,16 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import LeastActionError
-from . import cache, compare, convert, demo, info, papers, run, view
+from . import cache, compare, completion, convert, demo, info, papers, run, view
 
 COMMANDS = {
     "info": info, "run": run, "view": view, "compare": compare, "convert": convert, "demo": demo, "cache": cache, "papers": papers,
+    "completion": completion,
 }  # fmt: skip
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code: 0, 1 after an error that was explained on stderr, or what the command returns."""
+def make_parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
     parser = argparse.ArgumentParser(prog="leastaction", description="Multibody simulation with variational integrators.")
     parser.add_argument("--version", action="version", version=f"leastaction {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -26,7 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             name, help=module.HELP, description=module.HELP, epilog=getattr(module, "EPILOG", None), formatter_class=_Help
         )
         module.add_arguments(command)
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code: 0, 1 after an error that was explained on stderr, or what the command returns."""
+    arguments = make_parser().parse_args(argv)
     try:
         return COMMANDS[arguments.command].run(arguments) or 0
     except (LeastActionError, ImportError, OSError) as error:
