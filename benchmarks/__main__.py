@@ -1,4 +1,4 @@
-"""python -m benchmarks [speed | defaults | loops | lee2016 | bruedigam2020 | si_guenter2010 | robots | mjcf]: measure, print, write to docs/."""
+"""python -m benchmarks [speed | defaults | loops | lee2016 | bruedigam2020 | si_guenter2010 | robots | mjcf]: measure, print, write."""
 
 from __future__ import annotations
 

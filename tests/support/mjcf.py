@@ -5,7 +5,7 @@ import numpy as np
 
 import leastaction as la
 from leastaction.io.leftovers import Leftovers
-from leastaction.io.mjcf_reader import IGNORABLE, compiled
+from leastaction.io.mjcf_reader import IGNORABLE, NOT_SIMULATED, compiled
 from leastaction.io.mjcf_source import Source
 from leastaction.pose import rotation_of_quaternion
 
@@ -14,7 +14,7 @@ FREE, BALL = 0, 1
 
 def joint_names(path):
     """Names of the joints of a file in the order of MuJoCo, those without one as the reader calls them."""
-    ours = compiled(Source(path, Leftovers(IGNORABLE, list(IGNORABLE)), ()))
+    ours = compiled(Source(path, Leftovers(IGNORABLE, NOT_SIMULATED), ()))
     return [ours.jnt(j).name for j in range(ours.njnt)]
 
 
@@ -22,6 +22,7 @@ class Theirs:
     """MuJoCo's model of a file, its soft constraints, contacts and actuators off."""
 
     def __init__(self, path, model):
+        mujoco.set_mju_user_warning(lambda warning: None)  # else it writes a log where we stand
         self.model, self.m = model, mujoco.MjModel.from_xml_path(str(path))
         off = mujoco.mjtDisableBit
         self.m.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_CONSTRAINT | off.mjDSBL_ACTUATION
@@ -69,13 +70,13 @@ def _new():
 
 
 def trajectory_end(path, model, start, seconds, step):
-    """qpos after some time by Runge-Kutta steps of MuJoCo."""
+    """qpos after some time by Runge-Kutta steps of MuJoCo; None if they diverge, as they do with dampers that are stiff for the step."""
     theirs = Theirs(path, model)
     theirs.m.opt.integrator, theirs.m.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, step
     theirs.set(start.q, start.v)
     for _ in range(round(seconds / step)):
         mujoco.mj_step(theirs.m, theirs.data)
-    return theirs.data.qpos.copy()
+    return None if any(warning.number for warning in theirs.data.warning) else theirs.data.qpos.copy()
 
 
 def differences(path, model, states=20, seed=0):

@@ -34,7 +34,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         "--ignore", type=_names, default=[], metavar="NAME,...",
         help="URDF, MJCF: what to leave out, for example friction,gazebo; see docs/urdf.md, docs/mjcf.md",
     )  # fmt: skip
-    parser.add_argument("--packages", type=Path, action="append", default=[], metavar="FOLDER", help="URDF, MJCF: folder that holds packages")
+    parser.add_argument("--packages", type=Path, action="append", default=[], metavar="FOLDER", help="folder that holds packages")
     parser.add_argument("--json", action="store_true", help="print one JSON object, errors too")
 
 
