@@ -75,7 +75,7 @@ def everything(tmp_path_factory):
 def test_mass_matrix_and_forces_are_those_of_mujoco(everything):
     path, _, model = everything
     assert model.joint_names == ("root", "first", "second", "third", "ball", "leg", "x", "z", "tilt", "pin")
-    assert differences(path, model).max() < 1e-11
+    assert differences(Theirs(path, model)).max() < 1e-11
 
 
 def test_bodies_and_sites_are_where_mujoco_has_them(everything):
@@ -108,7 +108,7 @@ def test_trajectories_converge_to_those_of_mujoco(everything):
     path, mech, model = everything
     rng = np.random.default_rng(3)
     state = model.state(model.state(**mech.keyframes["qpos0"]).q, 0.5 * rng.normal(size=model.nv))
-    wanted = trajectory_end(path, model, state, 0.2, 1e-3)
+    wanted = trajectory_end(Theirs(path, model), state, 0.2, 1e-3)
     ends = [la.simulate(model, state, dt=dt, duration=0.2).q[-1] for dt in (4e-3, 2e-3)]
     errors = [np.abs(Theirs(path, model).qpos(q) - wanted).max() for q in ends]
     assert errors[1] < 1e-3 and 3.5 < errors[0] / errors[1] < 4.5
