@@ -33,37 +33,38 @@ class Robot:
 
     name: str
     file: Path
+    package: Path  #: folder that is trusted: files of a package name each other
     ignored: tuple[str, ...] = ()
     model: la.Model | None = None
     refused: str = ""
     measured: dict[str, float] = field(default_factory=dict)
 
 
-def files() -> list[tuple[str, Path]]:
+def files() -> list[Robot]:
     """Names and files, where the packages are installed; what is included by others, and has no robot in it, is left out."""
     found = []
     for package, folders in FOLDERS.items():
         spec = find_spec(package)
         root = Path(spec.origin).parent if spec and spec.origin else None
         for folder in folders if root else ():
-            found += [(f"{package}/{f.relative_to(root / folder).with_suffix('')}", f) for f in sorted((root / folder).rglob("*.xml"))]
-    return [(name, file) for name, file in found if "<joint" in file.read_text() or "<freejoint" in file.read_text()]
+            names = {f"{package}/{f.relative_to(root / folder).with_suffix('')}": f for f in sorted((root / folder).rglob("*.xml"))}
+            found += [Robot(name, file, root) for name, file in names.items()]
+    return [robot for robot in found if "<joint" in robot.file.read_text() or "<freejoint" in robot.file.read_text()]
 
 
-def read(name: str, file: Path) -> Robot:
+def read(robot: Robot) -> None:
     """Read a file, leaving out only what is refused otherwise."""
-    robot = Robot(name, file)
     while True:
         try:
-            robot.model = la.load(file, ignore=robot.ignored).compile()
+            robot.model = la.load(robot.file, ignore=robot.ignored, packages=robot.package).compile()
         except la.MechanismError as error:
             asked = str(error).partition("ignore=[")[2].partition("]")[0]
             needed = tuple(name for name in NOT_SIMULATED if f"'{name}'" in asked and name not in robot.ignored)
             if needed:
                 robot.ignored += needed
                 continue
-            robot.refused = str(error).replace(f"{file.parent}/", "").splitlines()[0]
-        return robot
+            robot.refused = str(error).replace(f"{robot.file.parent}/", "").replace(str(robot.package), robot.package.name).splitlines()[0]
+        return
 
 
 def measure(robot: Robot, states: int) -> None:
@@ -72,16 +73,19 @@ def measure(robot: Robot, states: int) -> None:
     from support import mjcf as beside  # how tests compare with MuJoCo
 
     assert robot.model is not None
-    inertia, forces = beside.differences(robot.file, robot.model, states)
+    theirs = beside.Theirs(robot.file, robot.model, robot.package)
+    inertia, forces = beside.differences(theirs, states)
     robot.measured = {"M": inertia, "forces": forces}
     rng, model = np.random.default_rng(0), robot.model
     mech = model.description
     start = model.state(model.coordinates(mech.keyframes.get("qpos0", {}).get("q")), 0.3 * rng.normal(size=model.nv))
     if model.closures:
         return  # soft there, exact here
-    wanted = beside.trajectory_end(robot.file, model, start, SECONDS, STEP / 4)
+    wanted = beside.trajectory_end(theirs, start, SECONDS, STEP / 4)
+    if wanted is None:
+        return
     runs = [la.simulate(model, start, dt=dt, duration=SECONDS, limits="ignore") for dt in (STEP, STEP / 2)]
-    errors = [np.abs(beside.Theirs(robot.file, model).qpos(run.q[-1]) - wanted).max() for run in runs]
+    errors = [np.abs(theirs.qpos(run.q[-1]) - wanted).max() for run in runs]
     robot.measured["off"] = errors[1]
     if errors[1] > 1e-11:
         robot.measured["h / 2"] = errors[0] / errors[1]
@@ -89,11 +93,13 @@ def measure(robot: Robot, states: int) -> None:
 
 def page(quick: bool, passes: int) -> str:
     robots = []
-    for name, file in files()[:: 8 if quick else 1]:
-        robot = read(name, file)
+    for robot in files()[:: 8 if quick else 1]:
+        read(robot)
+        if "nothing that moves" in robot.refused:
+            continue  # defaults for other files, or to be completed by a program
         if robot.model is not None:
             measure(robot, 2 if quick else STATES)
-        print(f"{name}: {robot.refused or robot.measured}", file=sys.stderr, flush=True)
+        print(f"{robot.name}: {robot.refused or robot.measured}", file=sys.stderr, flush=True)
         robots.append(robot)
     return render(robots)
 
@@ -121,19 +127,19 @@ def _row(robot: Robot) -> list[str]:
 
 _PAGE = """# Robots of MuJoCo
 
-Written by `python -m benchmarks mjcf` (`make robots`). The MJCF files of PyPI's `gymnasium` and `dm_control` ({count} files with joints in them) are read
-([how](mjcf.md)) and compared with MuJoCo, which reads the same files: mass matrix and everything that acts on the joints (gravity,
-velocity products, springs, dampers, rotors) at {states} random states, its soft constraints, contacts and actuators off. Then they move for
-{seconds:g} s from where the file draws them, with random velocities, and are compared with MuJoCo's Runge-Kutta steps of a quarter of ours. {good} of
-{count} are read; the others are refused by name, below.
+Written by `python -m benchmarks mjcf` (`make robots`). The MJCF files of PyPI's `gymnasium` and `dm_control` ({count} files with joints)
+are read ([how](mjcf.md)) and compared with MuJoCo, which reads the same files: mass matrix and everything that acts on the joints
+(gravity, velocity products, springs, dampers, rotors) at {states} random states, its soft constraints, contacts and actuators off. Then
+they move for {seconds:g} s from where the file draws them, with random velocities, and are compared with MuJoCo's Runge-Kutta steps of a
+quarter of ours. {good} of {count} are read; the others are refused by name, below.
 
 - *ignore*: what had to be named because it is not simulated
 - *M*, *forces*: largest difference from MuJoCo, relative
-- *off*: largest difference of a coordinate at the end, with steps of {step:g} ms / 2; *h / 2*: by what factor it falls when the step is halved. With
-  constraints there is none: they are soft there and exact here
+- *off*: largest difference of a coordinate at the end, with steps of {step:g} ms / 2; *h / 2*: by what factor it falls when the step is
+  halved. There is none with constraints, which are soft there and exact here, and where Runge-Kutta steps diverge
 
-In numbers: mass matrices differ by at most {inertia:.0e}, forces by {forces:.0e}. Halving the step divides the difference by 3.5 to 4.5 in {fours} of
-{gains} cases.
+In numbers: mass matrices differ by at most {inertia:.0e}, forces by {forces:.0e}. Halving the step divides the difference by 3.5 to 4.5 in
+{fours} of {gains} cases.
 
 {table}
 

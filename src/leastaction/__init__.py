@@ -35,6 +35,7 @@ _ROOMS = {
     "linearization": "Linearization linearize",
     "mechanism": "Mechanism",
     "model": "Model",
+    "motors": "Motor",
     "page": "show",
     "pose": "Pose",
     "reactions": "Reaction Reactions",

@@ -42,6 +42,7 @@ from .limits import Limit
 from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
+from .motors import Motor
 from .page import show
 from .pose import Pose
 from .reactions import Reaction, Reactions
@@ -58,10 +59,10 @@ __all__ = [
     "AdaptiveStep", "Box", "Cam", "Capsule", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
     "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
     "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Maximal",
-    "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "NonlinearSpring", "Planar", "PointOnPlane", "Pose",
-    "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw", "SemiImplicitEuler",
-    "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint",
-    "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis", "constraints",
-    "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "load", "open", "page", "plot", "rollout", "save", "show",
-    "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
+    "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor", "NonlinearSpring", "Planar", "PointOnPlane",
+    "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw",
+    "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep",
+    "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
+    "constraints", "crosscheck", "discrete", "dynamics", "examples", "library", "linearize", "load", "open", "page", "plot", "rollout",
+    "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

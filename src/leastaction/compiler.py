@@ -18,6 +18,7 @@ from .kernels.tree import layout as L
 from .limits import Limit
 from .mechanism import PRINTED, WORLD, Body, Frame, Mechanism
 from .model import Model, Part
+from .motors import Motor
 from .pose import Pose
 from .shapes import PlacedShape
 
@@ -80,7 +81,8 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), law_energies=tuple(builder.law_energies),
         closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
-        shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes, description=mechanism.snapshot(),
+        shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes,
+        motors=_motors(mechanism, moving), description=mechanism.snapshot(),
     )  # fmt: skip
     _check_inertias(model)
     _check_mass(model)
@@ -102,6 +104,19 @@ def _limits(mechanism: Mechanism, moving: list[Body]) -> tuple[Limit, ...]:
         if limited[name].nq != 1:
             raise MechanismError(f"limits were given to joint {name!r}, which is {limited[name]!r}; joints with one coordinate have them")
     return tuple(mechanism.limits[name] for name in limited if name in mechanism.limits)
+
+
+def _motors(mechanism: Mechanism, moving: list[Body]) -> tuple[Motor, ...]:
+    driven = {b.joint_name: b.joint for b in moving}
+    for motor in mechanism.motors:
+        if motor.joint not in driven:
+            raise MechanismError(f"a motor is on joint {motor.joint!r}, which does not exist or is fixed; joints are {listed(driven)}")
+        if driven[motor.joint].nv != 1:
+            raise MechanismError(
+                f"motor {motor.name!r} is on joint {motor.joint!r}, which is {driven[motor.joint]!r}; motors drive joints with one degree "
+                "of freedom"
+            )
+    return tuple(mechanism.motors)
 
 
 LARGEST = 1e60  # of any number in a description, SI units: products of four of them can still be computed

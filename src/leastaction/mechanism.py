@@ -18,6 +18,7 @@ from .errors import MechanismError
 from .forces.base import Force
 from .joints import Joint
 from .limits import Limit
+from .motors import Motor
 from .pose import Pose
 from .shapes import VISUAL, PlacedShape, Shape, place
 
@@ -76,6 +77,7 @@ class Mechanism:
         self.constraints: list[Constraint] = []
         self.shapes: list[PlacedShape] = []
         self.limits: dict[str, Limit] = {}  # by joint name
+        self.motors: list[Motor] = []
         self.keyframes: dict[str, dict[str, Any]] = {}  # name -> arguments of `Model.state`
         self._notes: list[str] = []
         self._moved_by: dict[str, str] = {}  # joint name -> body name
@@ -211,6 +213,15 @@ class Mechanism:
         self.limits[joint] = limit
         return limit
 
+    def add_motor(self, motor: Motor) -> Motor:
+        """Put a motor on a joint; its inputs become joint forces by `model.torques(u)`."""
+        if not isinstance(motor, Motor):
+            raise MechanismError(f"add_motor got {shown(motor)}; give for example Motor('elbow', gear=100, limit=0.5)")
+        if motor.name in [known.name for known in self.motors]:
+            raise MechanismError(f"the motor name {motor.name!r} is already taken; give another one: Motor(..., name=...)")
+        self.motors.append(motor)
+        return motor
+
     @property
     def joint_names(self) -> list[str]:
         return [b.joint_name for b in self.bodies.values()]
@@ -227,7 +238,7 @@ class Mechanism:
         new._gravity = self._gravity.copy()
         new.bodies, new.frames, new._moved_by = dict(self.bodies), dict(self.frames), dict(self._moved_by)
         new._notes, new.shapes, new.limits = list(self._notes), list(self.shapes), dict(self.limits)
-        new.keyframes = dict(self.keyframes)
+        new.keyframes, new.motors = dict(self.keyframes), list(self.motors)
         new.forces = [_copied(force) for force in self.forces]
         new.constraints = [_copied(constraint) for constraint in self.constraints]
         return new

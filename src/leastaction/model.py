@@ -22,6 +22,7 @@ from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .limits import Limit
 from .mechanism import Body, Mechanism, in_words
+from .motors import Motor, torques
 from .pose import Pose
 from .shapes import PlacedShape
 
@@ -64,6 +65,7 @@ class Model:
     parts: tuple[Part, ...] = ()  #: all bodies and frames of the description, also those merged into others
     shapes: tuple[PlacedShape, ...] = ()  #: looks of bodies and frames, see `Mechanism.add_shape`
     limits: tuple[Limit, ...] = ()  #: how far joints go, in the order of the joints; see `Mechanism.add_limit`
+    motors: tuple[Motor, ...] = ()  #: in the order of the inputs of `torques`; see `Mechanism.add_motor`
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     law_energies: tuple[bool, ...] = ()  #: which laws on bodies have an energy
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
@@ -146,6 +148,13 @@ class Model:
 
         return closing.project_velocity(self, self.coordinates(q), self.velocities(v), number(t, "t", StateError))
 
+    def torques(self, u: ArrayLike | Mapping[str, float]) -> NDArray[np.float64]:
+        """Joint forces (nv,) of the inputs u of the motors: an array in the order of `motors`, or {name: input}, others zero.
+
+        Of a series of inputs, one row per step, a series of joint forces.
+        """
+        return torques(self.motors, [self.v_slice(motor.joint).start for motor in self.motors], self.nv, u)
+
     def specialise(self) -> Model:
         """The same model with code of its own, in which all constants of the mechanism are folded.
 
@@ -169,7 +178,7 @@ class Model:
     def _compared(self) -> tuple[Any, ...]:
         return (
             self.name, self.body_names, self.joint_names, self.tree, self.frames, self.fixed_potential, self.closures, self.parts,
-            self.notes, self.specialised is None,
+            self.notes, self.motors, self.specialised is None,
         )  # fmt: skip
 
     def __hash__(self) -> int:

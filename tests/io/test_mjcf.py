@@ -75,7 +75,7 @@ def everything(tmp_path_factory):
 def test_mass_matrix_and_forces_are_those_of_mujoco(everything):
     path, _, model = everything
     assert model.joint_names == ("root", "first", "second", "third", "ball", "leg", "x", "z", "tilt", "pin")
-    assert differences(path, model).max() < 1e-11
+    assert differences(Theirs(path, model)).max() < 1e-11
 
 
 def test_bodies_and_sites_are_where_mujoco_has_them(everything):
@@ -108,7 +108,7 @@ def test_trajectories_converge_to_those_of_mujoco(everything):
     path, mech, model = everything
     rng = np.random.default_rng(3)
     state = model.state(model.state(**mech.keyframes["qpos0"]).q, 0.5 * rng.normal(size=model.nv))
-    wanted = trajectory_end(path, model, state, 0.2, 1e-3)
+    wanted = trajectory_end(Theirs(path, model), state, 0.2, 1e-3)
     ends = [la.simulate(model, state, dt=dt, duration=0.2).q[-1] for dt in (4e-3, 2e-3)]
     errors = [np.abs(Theirs(path, model).qpos(q) - wanted).max() for q in ends]
     assert errors[1] < 1e-3 and 3.5 < errors[0] / errors[1] < 4.5
@@ -176,14 +176,14 @@ def test_a_weld_holds_everything(tmp_path):
 # ------------------------------------------------------------------------------------------------- what is not simulated
 
 REFUSED = {  # kind -> what to put into the file, where, and what the error says
-    "actuator": ("after", '<actuator><motor name="m" joint="pin"/></actuator>', "<motor> 'm'"),
-    "frictionloss": ("inside", PENDULUM.replace("axis", 'frictionloss="2" axis').replace("pin", "p2").replace("rod", "r2"), "'p2': dry friction 2"),
-    "armature": ("inside", f'<body name="ball"><joint name="b" type="ball" armature=".1"/>{BOX}</body>', "'b': armature 0.1 of a Spherical"),
-    "stiffness": ("inside", f'<body name="free"><joint name="f" type="free" stiffness="3"/>{BOX}</body>', "'f': stiffness 3 of a free joint"),
+    "actuator": ("after", '<actuator><position name="m" joint="pin" kp="3"/></actuator>', "<position> 'm'"),
+    "frictionloss": ("inside", f'<body><joint name="b" frictionloss="2"/>{BOX}</body>', "'b': dry friction 2"),
+    "armature": ("inside", f'<body><joint name="b" type="ball" armature=".1"/>{BOX}</body>', "'b': armature 0.1 of a Spherical"),
+    "stiffness": ("inside", f'<body><joint name="f" type="free" stiffness="3"/>{BOX}</body>', "'f': stiffness 3 of a free joint"),
     "fluid": ("before", '<option density="1000"/>', "density 1000"),
     "tendon": ("after", '<tendon><fixed name="t" stiffness="1"><joint joint="pin" coef="1"/></fixed></tendon>', "'t': stiffness"),
-    "equality": ("after", '<tendon><fixed name="t"><joint joint="pin" coef="1"/></fixed></tendon><equality><tendon tendon1="t"/></equality>',
-                 "is not a connect, weld or joint equality"),
+    "equality": ("after", '<tendon><fixed name="t"><joint joint="pin" coef="1"/></fixed></tendon><equality><tendon tendon1="t"/></equality>'
+                 , "is not a connect, weld or joint equality"),
     "gravcomp": ("inside", f'<body name="kite" gravcomp=".5">{BOX}</body>', "'kite': gravcomp 0.5"),
     "mocap": ("inside", f'<body name="hand" mocap="true">{BOX}</body>', "'hand' is moved by hand"),
     "plugin": ("before", '<extension><plugin plugin="mujoco.pid"/></extension>', "plugins are not run"),
@@ -227,6 +227,40 @@ def test_limits_are_kept(tmp_path):
     mech = la.load(saved(tmp_path, robot(body)))
     assert (mech.limits["pin"].lower, mech.limits["pin"].upper) == pytest.approx((-np.pi / 6, np.pi / 3))
     assert not la.load(saved(tmp_path, robot(body)), ignore=["limits"]).limits
+
+
+MOTORS = """<actuator>
+  <motor name="plain" joint="pin" gear="30"/> <motor name="weak" joint="pin" gear="-2" ctrllimited="true" ctrlrange="-.5 1"/>
+  <general name="strong" joint="slide" gear="3" gainprm="-4" ctrllimited="true" ctrlrange="-2 3" forcelimited="true" forcerange="-5 6"/>
+</actuator>"""
+
+
+def test_motors_give_the_joint_forces_of_mujoco(tmp_path):
+    slider = f'<body name="cart"><joint name="slide" type="slide" axis="1 0 0"/>{BOX}</body>'
+    path = saved(tmp_path, robot(PENDULUM, slider, after=MOTORS))
+    model = la.load(path).compile()
+    assert [motor.name for motor in model.motors] == ["plain", "weak", "strong"]
+    theirs, rng = mujoco.MjModel.from_xml_path(str(path)), np.random.default_rng(0)
+    data = mujoco.MjData(theirs)
+    for u in 3.0 * rng.normal(size=(20, 3)):
+        data.ctrl[:] = u
+        mujoco.mj_forward(theirs, data)
+        np.testing.assert_allclose(model.torques(u), data.qfrc_actuator, atol=1e-12)
+    assert not la.load(path, ignore=["actuator"]).motors
+
+
+@pytest.mark.parametrize("text", [
+    '<general name="m" joint="pin" biastype="affine" biasprm="0 1"/>', '<general name="m" joint="pin" dyntype="integrator"/>',
+    '<motor name="m" joint="ball"/>', '<motor name="m" tendon="t"/>', '<general name="m" joint="pin" gainprm="0"/>',
+    '<muscle name="m" joint="pin"/>',
+])  # fmt: skip
+def test_other_actuators_are_refused(tmp_path, text):
+    ball = f'<body><joint name="ball" type="ball"/>{BOX}</body>'
+    tendon = '<tendon><fixed name="t"><joint joint="pin" coef="1"/></fixed></tendon>'
+    path = saved(tmp_path, robot(PENDULUM, ball, after=f"{tendon}<actuator>{text}</actuator>"))
+    with pytest.raises(la.FormatError, match=r"robot\.xml:7: <\w+> 'm' is not a motor.*\[actuator\]"):
+        la.load(path)
+    assert not la.load(path, ignore=["actuator"]).motors
 
 
 # ----------------------------------------------------------------------------------------------- files, and other people's
@@ -325,9 +359,9 @@ def test_nothing_is_written(tmp_path):
 
 
 def test_the_command_line_takes_it(tmp_path, capsys):
-    path = saved(tmp_path, robot(PENDULUM, after='<actuator><motor name="m" joint="pin"/></actuator>'))
+    path = saved(tmp_path, robot(PENDULUM, after='<actuator><velocity name="m" joint="pin" kv="1"/></actuator>'))
     assert main(["info", str(path)]) == 0
-    assert "<motor> 'm'" in capsys.readouterr().out
+    assert "<velocity> 'm'" in capsys.readouterr().out
     assert main(["run", str(path), "--duration", "0.01"]) != 0
     assert main(["run", str(path), "--ignore", "actuator", "--duration", "0.01", "--q", "pin=0.3"]) == 0
     assert main(["convert", str(path), str(tmp_path / "robot.urdf"), "--ignore", "actuator"]) == 0

@@ -5,23 +5,24 @@ import numpy as np
 
 import leastaction as la
 from leastaction.io.leftovers import Leftovers
-from leastaction.io.mjcf_reader import IGNORABLE, compiled
+from leastaction.io.mjcf_reader import IGNORABLE, NOT_SIMULATED, compiled
 from leastaction.io.mjcf_source import Source
 from leastaction.pose import rotation_of_quaternion
 
 FREE, BALL = 0, 1
 
 
-def joint_names(path):
+def joint_names(path, packages=()):
     """Names of the joints of a file in the order of MuJoCo, those without one as the reader calls them."""
-    ours = compiled(Source(path, Leftovers(IGNORABLE, list(IGNORABLE)), ()))
+    ours = compiled(Source(path, Leftovers(IGNORABLE, NOT_SIMULATED), packages))
     return [ours.jnt(j).name for j in range(ours.njnt)]
 
 
 class Theirs:
     """MuJoCo's model of a file, its soft constraints, contacts and actuators off."""
 
-    def __init__(self, path, model):
+    def __init__(self, path, model, packages=()):
+        mujoco.set_mju_user_warning(lambda warning: None)  # else it writes a log where we stand
         self.model, self.m = model, mujoco.MjModel.from_xml_path(str(path))
         off = mujoco.mjtDisableBit
         self.m.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_CONSTRAINT | off.mjDSBL_ACTUATION
@@ -29,7 +30,7 @@ class Theirs:
         for what in ("stiffness", "damping", "armature"):
             getattr(self.m, f"tendon_{what}")[:] = 0.0
         self.m.body_gravcomp[:] = 0.0
-        self.names = joint_names(path)
+        self.names = joint_names(path, packages)
         assert len(self.names) == self.m.njnt
         self.data = mujoco.MjData(self.m)
 
@@ -68,19 +69,18 @@ def _new():
     return tuple(map(int, mujoco.__version__.split(".")[:2])) >= (3, 4)
 
 
-def trajectory_end(path, model, start, seconds, step):
-    """qpos after some time by Runge-Kutta steps of MuJoCo."""
-    theirs = Theirs(path, model)
+def trajectory_end(theirs, start, seconds, step):
+    """qpos after some time by Runge-Kutta steps of MuJoCo; None if they diverge, as they do with dampers that are stiff for the step."""
     theirs.m.opt.integrator, theirs.m.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, step
     theirs.set(start.q, start.v)
     for _ in range(round(seconds / step)):
         mujoco.mj_step(theirs.m, theirs.data)
-    return theirs.data.qpos.copy()
+    return None if any(warning.number for warning in theirs.data.warning) else theirs.data.qpos.copy()
 
 
-def differences(path, model, states=20, seed=0):
+def differences(theirs, states=20, seed=0):
     """Largest relative differences of mass matrix and forces at random states."""
-    theirs, rng = Theirs(path, model), np.random.default_rng(seed)
+    model, rng = theirs.model, np.random.default_rng(seed)
     worst = np.zeros(2)
     for _ in range(states):
         q = np.concatenate([body.joint.sample_coordinates(rng) for body in model.bodies])

@@ -20,6 +20,7 @@ from ..errors import FormatError
 from ..forces import Damper, Spring
 from ..joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..mechanism import WORLD, Mechanism
+from ..motors import Motor
 from ..pose import Pose, rotation_of_quaternion
 from .leftovers import Leftovers
 from .mjcf_shapes import add_shapes
@@ -28,7 +29,7 @@ from .places import at
 
 #: what can be left out on request -> what that is
 IGNORABLE = {
-    "actuator": "actuators",
+    "actuator": "actuators; motors on joints are read, others are refused if it is not named",
     "frictionloss": "dry friction of joints",
     "armature": "rotor inertias of joints",
     "stiffness": "springs of joints",
@@ -93,6 +94,8 @@ class _Reader:
             self._add_equality(equality)
         for tendon in range(theirs.ntendon):
             self._check_tendon(tendon)
+        for actuator in range(theirs.nu):
+            self._add_motor(actuator)
         self._add_keyframes()
         leftovers.settle(self.mechanism)
         for warning in source.warnings:
@@ -263,6 +266,23 @@ class _Reader:
 
     # ------------------------------------------------------------------------------------------------ the rest
 
+    def _add_motor(self, a: int) -> None:
+        """Joint force = gear * (gain * ctrl, within forcerange), ctrl within ctrlrange."""
+        m, name = self.theirs, self.theirs.actuator(a).name
+        element, j = self.source.element("actuator", name), int(m.actuator_trnid[a, 0])
+        gain = float(m.actuator_gainprm[a, 0])
+        simple = m.actuator_gaintype[a] == 0 and m.actuator_biastype[a] == 0 and m.actuator_dyntype[a] == 0 and gain != 0.0
+        if not simple or m.jnt_type[j] not in (_SLIDE, _HINGE) or m.jnt_actfrclimited[j] or "ACTUATION" in self.off or _delayed(m, a):
+            why = "it has a bias, a state, a joint with a limit on its force, or with several freedoms"
+            self.leftovers.refuse("actuator", element, f"{element} {name!r} is not a motor: {why}")
+            return
+        low, high = m.actuator_ctrlrange[a].tolist() if m.actuator_ctrllimited[a] else (-np.inf, np.inf)
+        if m.actuator_forcelimited[a]:
+            ends = sorted((m.actuator_forcerange[a] / gain).tolist())
+            low, high = float(np.clip(low, *ends)), float(np.clip(high, *ends))
+        with at(element):
+            self.mechanism.add_motor(Motor(m.jnt(j).name, float(m.actuator_gear[a, 0]) * gain, (low, high), name))
+
     def _add_keyframes(self) -> None:
         m = self.theirs
         rest = np.zeros(m.nv)
@@ -307,6 +327,11 @@ class _Reader:
 def _any(m: Any, field: str, at: Any) -> bool:
     """Is there something in a field that not every version of MuJoCo has?"""
     return bool(np.any(getattr(m, field)[at])) if hasattr(m, field) else False
+
+
+def _delayed(m: Any, a: int) -> bool:
+    """Does an actuator of newer versions have damping, inertia or a delay of its own?"""
+    return any(_any(m, f"actuator_{field}", a) for field in ("damping", "armature", "delay", "plugin_state"))
 
 
 def _disabled(m: Any) -> set[str]:

@@ -29,7 +29,6 @@ _UNUSED = {
 }  # fmt: skip
 #: what changes the motion and is taken out -> what to name in `ignore`, and why
 _REFUSED = {
-    "actuator": ("actuator", "actuators are not simulated"),
     "deformable": ("flex", "deformable bodies are not simulated"),
     "flexcomp": ("flex", "deformable bodies are not simulated"),
     "composite": ("flex", "composite objects are not simulated"),
@@ -138,13 +137,10 @@ class Source:
     def _is_kept(self, child: Element, parent: Element) -> bool:
         if child.tag in _REFUSED:
             kind, why = _REFUSED[child.tag]
-            if child.tag == "actuator" and parent is self.root:
-                for actuator in child.children:
-                    name = shortened(actuator.attributes.get("name", ""))
-                    self.leftovers.refuse(kind, actuator, f"{actuator} {name!r}: {why}".replace(" ''", ""))
-            elif child.tag not in ("actuator", "plugin") or parent.tag != "default":
-                self.leftovers.refuse(kind, child, f"{child}: {why}")
+            self.leftovers.refuse(kind, child, f"{child}: {why}")
             return False
+        if parent.tag == "actuator":
+            return self._is_motor(child)
         if child.tag in _OTHER_FILES and parent.tag in ("asset", "body", "frame", "worldbody"):
             child.fail(f"{child} takes bodies from another file; let MuJoCo write one file of both (mj_saveLastXML), and load that")
         if parent is self.root and child.tag in _UNUSED:
@@ -158,6 +154,17 @@ class Source:
             self.leftovers.aside(child, "geoms that are height fields are not kept")
             return False
         return child.tag not in ("camera", "light", "skin")
+
+    def _is_motor(self, actuator: Element) -> bool:
+        """Those that could be motors are looked at again when MuJoCo has applied the defaults."""
+        name = shortened(actuator.attributes.get("name", ""))
+        sentence = f"{actuator} {name!r}" if name else str(actuator)
+        if self.leftovers.ignores("actuator", actuator, sentence):
+            return False
+        if actuator.tag in ("motor", "general") and "joint" in actuator.attributes:
+            return True
+        self.leftovers.refuse("actuator", actuator, f"{sentence} is not a motor on a joint")
+        return False
 
     def _every(self, tag: str) -> list[Element]:
         return [element for element in self.root.descendants() if element.tag == tag]
@@ -197,7 +204,7 @@ class Source:
                 self._elements.setdefault((kind, child.attributes.get("name", "")), child)
                 if child.tag in ("body", "frame", "replicate"):
                     stack.append((child, child.attributes["name"] if child.tag == "body" else body, depth + 1))
-        for section, kind in (("equality", "equality"), ("tendon", "tendon")):
+        for section, kind in (("equality", "equality"), ("tendon", "tendon"), ("actuator", "actuator")):
             for number, child in enumerate(c for s in self.root.all(section) for c in s.children):
                 if not child.attributes.get("name"):
                     child.attributes["name"] = _free(kind, f"{child.tag} {number + 1}", taken)

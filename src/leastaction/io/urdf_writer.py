@@ -25,6 +25,8 @@ def write(mechanism: Mechanism) -> str:
     """The text of a .urdf file."""
     if tuple(mechanism.gravity) != _GRAVITY:
         raise FormatError(f"gravity = {mechanism.gravity.tolist()} cannot be written to a .urdf file, which means {_GRAVITY} m/s^2")
+    if mechanism.motors:
+        raise FormatError(f"{mechanism.motors[0]!r} cannot be written to a .urdf file; remove the motors from the mechanism first")
     dampers, gears = _dampers(mechanism), _gears(mechanism)
     root = _root(mechanism)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(mechanism.name)}>"]

@@ -68,6 +68,6 @@ def _refuse_forces(model: Model) -> None:
     acting = (tree.wrench_on, tree.custom, tree.law_on, tree.pair_on, tree.energy_at)
     if tree.has_armature or tree.has_dampers or any(map(len, acting)):
         raise MechanismError(
-            f"model {model.name!r} has armatures, dampers, wrenches, user forces or potentials, or springs between points, but Johnson and Murphey's "
-            'residual is here for gravity and joint springs only; use residual="drnea"'
+            f"model {model.name!r} has dampers, wrenches, user forces or potentials, springs between points or an armature, but Johnson "
+            'and Murphey\'s residual is here for gravity and joint springs only; use residual="drnea"'
         )
