@@ -109,10 +109,10 @@ def _asked(model, states, q, v, dt, steps, tau, integrator, record, guard, limit
     lengths, forces = ask.checked_steps(dt), ask.checked_forces(tau, steps, model)
     sizes = {"states": len(starts.t), "q": len(starts.q), "v": len(starts.v), "dt": len(lengths), "tau": len(forces)}
     count = ask.agreed(sizes)
-    whole = Starts(*(np.ascontiguousarray(np.broadcast_to(part, (count, *part.shape[1:]))) for part in starts))
+    whole = Starts(*(np.array(np.broadcast_to(part, (count, *part.shape[1:]))) for part in starts))
     whole = whole if states is not None else ask.with_momenta(model, whole)
     watch = LimitWatch(model) if checked_choice(limits, ("stop", "ignore"), "limits") == "stop" else None
-    lengths = np.ascontiguousarray(np.broadcast_to(lengths, (count,)))
+    lengths = np.array(np.broadcast_to(lengths, (count,)))
     found = ask.Asked(model, integrator, whole, lengths, forces, steps, every, with_first, watch or None, bool(guard))
     ask.check_members(found)
     return found

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConvergenceError, LeastActionError
+from ..integrators.base import Advance
 from ..kernels.stepping.loop import FINISHED, STALLED
-from ..kernels.stepping.members import BEYOND_LIMIT, EVALUATIONS, KEPT, MADE, STATUS, STOPPED, Nodes
+from ..kernels.stepping.members import BEYOND_LIMIT, BLOCK, EVALUATIONS, KEPT, MADE, STATUS, STOPPED, Nodes
 from ..simulate import Simulator
 from ..trajectory import Trajectory
 from .asked import Asked
@@ -18,14 +19,20 @@ class _Interrupted(Exception):
 
 
 class _Interruptible(Simulator):
-    """A simulator that looks between chunks of steps whether it is to stop."""
+    """A simulator that looks every few hundred steps whether it is to stop."""
 
     stop: NDArray[np.int64]
 
     def _advance(self, size, tau, record, end):
-        if self.stop[0]:
-            raise _Interrupted
-        return super()._advance(size, tau, record, end)
+        done = 0
+        while True:
+            if self.stop[0]:
+                raise _Interrupted
+            part = min(BLOCK, size - done)
+            result = super()._advance(part, tau if len(tau) == 1 else tau[done : done + part], record, end)
+            done += result.steps
+            if result.failure or result.limit or result.steps < part or done == size:
+                return Advance(done, result.failure, result.residual, result.limit)
 
 
 class Singly:

@@ -61,7 +61,8 @@ class _Task(Carrier):
 
 def _work(task: _Task, points: list[dict[str, Any]]) -> tuple[list[tuple[bool, Any]], float]:
     """In the worker: results as bytes, or what was raised, and the time it took."""
-    began, found = time.perf_counter(), []
+    began = time.perf_counter()
+    found: list[tuple[bool, Any]] = []
     for point in points:
         try:
             found.append((True, pickle.dumps(task.function(**point))))
@@ -204,8 +205,8 @@ class _Run:
                 self.lost[k] = self.lost.get(k, 0) + 1
             if self.lost.get(k, 0) > self.retries:
                 self.errors[k] = (
-                    f"its worker was lost {self.lost[k]} times ({type(error).__name__}: {error}). Does the call end the process, or take too "
-                    "much memory? A script that calls sweep needs the line: if __name__ == '__main__':"
+                    f"its worker was lost {self.lost[k]} times ({type(error).__name__}: {error}). Does the call end the process, or take "
+                    "too much memory? A script that calls sweep needs the line: if __name__ == '__main__':"
                 )
             else:
                 self.suspects.append(k)
