@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test public bounds fuzz lint robots bench clean
+.PHONY: demo test public bounds fuzz mutation lint robots bench papers clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -39,11 +39,15 @@ SEED ?= 1
 fuzz: $(VENV)/.ready-test
 	LEASTACTION_FUZZ_SECONDS=$(SECONDS) LEASTACTION_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
 
+# every figure and table of the papers, with verdicts, into papers-report/index.html (make papers WHAT="lee --quick" ...)
+papers: $(VENV)/.ready-papers
+	$(BIN)/leastaction papers $(WHAT)
+
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo papers-report build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
