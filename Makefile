@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers)
 
-.PHONY: demo test public bounds fuzz lint robots kills bench docs clean
+.PHONY: demo test public bounds fuzz mutation lint robots kills bench papers docs clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -44,6 +44,10 @@ fuzz: $(VENV)/.ready-test
 kills: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.kills 50
 
+# every figure and table of the papers, with verdicts, into papers-report/index.html (make papers WHAT="lee --quick" ...)
+papers: $(VENV)/.ready-papers
+	$(BIN)/leastaction papers $(WHAT)
+
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks
 
@@ -52,7 +56,7 @@ docs: $(VENV)/.ready-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/api.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo papers-report docs/_build docs/api.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

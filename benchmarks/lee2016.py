@@ -275,7 +275,8 @@ In brackets: times RIQN.
 ## (c) Whole steps: Fig. 3
 
 The guess is the last increment (IG2) unless the row says otherwise.  RIQN and Broyden factorise the mass matrix once a step.
-Newton with the SVI is left out: its Jacobian needs second derivatives of every frame, which this package does not have.
+Newton with the SVI, by the second derivatives of its frames, is in `leastaction papers lee2016_fig3`; it extrapolates its guess and takes
+at most 64 links, so it is not in this table.
 
 {steps}
 
@@ -287,8 +288,10 @@ Jacobian at every iterate here.
 
 {counts}
 
-The paper guesses the zero configuration in Fig. 4; IG1, no motion, is its meaning in increments.  Its programs draw the start
-at random and stop at 1e-8; the scatter from start to start is larger than the distance to its numbers.  RIQN's count grows as
+The paper guesses the zero configuration in Fig. 4; IG1, no motion, is its meaning in increments.  Its published programs draw the start
+at random, guess by IG3 for Fig. 4b, and stop when the 2-norm of the impulses falls below 1e-8, whatever their size; the tolerances here are
+relative to the largest momentum, so the counts of this table and of the paper answer different questions.  `leastaction papers
+lee2016_fig4` uses the programs' settings; the scatter from start to start is larger than the distance to their numbers.  RIQN's count grows as
 the motion gets wilder, Newton's hardly does.  IG3, the guess from the acceleration, saves one to two evaluations and costs one
 forward dynamics.
 """

@@ -9,7 +9,7 @@ from leastaction.drawing.runs import COLOURS
 
 from .result import Picture
 
-MOST_SVG = 120_000  # characters; beyond it a picture of pixels is smaller
+MOST_POINTS = 3000  # of all lines; beyond it a picture of pixels is smaller
 LIGHT = {"ink": "#1d2733", "line": "#d5dbe3", "colours": [*COLOURS[:6], "#444444"]}
 DARK = {"ink": "#e6ebf2", "line": "#38424f", "colours": ["#56A9E0", "#F08A3C", "#2FC79B", "#E39CC4", "#F0B93A", "#8CCBF0", "#C8C8C8"]}
 
@@ -52,13 +52,17 @@ def _drawn(picture: Picture, theme: dict) -> str:
     with matplotlib.rc_context(style):
         figure = Figure(figsize=picture.size, layout="constrained")
         picture.draw(figure)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
-        if len(out.getvalue()) <= MOST_SVG:
+        if _points(figure) <= MOST_POINTS:
+            out = io.StringIO()
+            figure.savefig(out, format="svg", metadata={"Date": None})
             return _address("image/svg+xml", out.getvalue().encode())
         pixels = io.BytesIO()
         figure.savefig(pixels, format="png", dpi=150, transparent=True)
         return _address("image/png", pixels.getvalue())
+
+
+def _points(figure) -> int:
+    return sum(len(line.get_xdata()) for axes in figure.axes for line in axes.lines)
 
 
 def _address(kind: str, data: bytes) -> str:

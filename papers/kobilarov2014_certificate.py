@@ -3,7 +3,7 @@
 Pure Newton from the last velocity on the equation of la.Trapezoid, 200 random trees of joints with plain coordinates at random states;
 five times as many mechanisms of extreme masses, lengths and speeds, with la.Trapezoid itself; then chains of 1 to 5 links.
 
-Run it with   python papers/kobilarov2014_certificate.py [number of trees]
+Run it with   python -m papers.kobilarov2014_certificate [number of trees]
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def _overview(made: list[Made]) -> str:
         )
     left_out = [entry for entry in ENTRIES if entry.key not in {m.entry.key for m in made}]
     note = f"<p>Not asked for in this run: {_text(', '.join(entry.key for entry in left_out))}.</p>" if left_out else ""
-    return "<div class=wide><table><thead><tr><th>paper<th><th>what is "
-    f"repeated<th>verdicts<th>s</tr></thead>{''.join(rows)}</table></div>{note}"
+    head = "<tr><th>paper<th><th>what is repeated<th>verdicts<th>s</tr>"
+    return f"<div class=wide><table><thead>{head}</thead>{''.join(rows)}</table></div>{note}"
 
 
 def _chip(verdict: str, count: int = 1) -> str:
@@ -150,8 +150,8 @@ def _claims(r: Result) -> str:
         + "</tr>"
         for c in r.claims
     ]
-    return "<div class=wide><table class=claims><thead><tr><th>what the paper says<th>its "
-    f"number<th>here<th>verdict</tr></thead>{''.join(rows)}</table></div>"
+    head = "<tr><th>what the paper says<th>its number<th>here<th>verdict</tr>"
+    return f"<div class=wide><table class=claims><thead>{head}</thead>{''.join(rows)}</table></div>"
 
 
 def _picture(picture: Picture) -> str:

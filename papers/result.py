@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import leastaction as la
 
 if TYPE_CHECKING:
@@ -74,12 +76,10 @@ class Result:
 
 def growth(sizes, values) -> float:
     """Exponent of `values` in `sizes`, fitted."""
-    import numpy as np
-
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
 def missing(*packages: str) -> str:
     """Why a comparison cannot be made, "" if it can."""
     absent = [name for name in packages if importlib.util.find_spec(name) is None]
-    return f"{', '.join(absent)} is not installed: pip install leastaction[bench]" if absent else ""
+    return f"{', '.join(absent)} is not installed: pip install leastaction[papers]" if absent else ""

@@ -1,26 +1,13 @@
 """Solvability: exact tensors, bounds that hold, certified steps that Newton solves, reports, certified and guarded runs."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import leastaction as la
+from papers import kobilarov2014_certificate as certificates
 from leastaction import solvability as sv
 from leastaction.kernels.stepping import trapezoid as kernels
 
-PAPERS = Path(__file__).parents[2] / "papers"
-
-
-def script(name):
-    spec = importlib.util.spec_from_file_location(name, PAPERS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-certificates = script("kobilarov2014_certificate")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,16 +1,14 @@
 """Every solver and guess finds the same motion, tolerances mean the same for 1 and 1000 links, and failures explain themselves."""
 
 import itertools
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.yardsticks import Lee2016
+from papers import lee2016_fig4 as fig4
 
-FIG4 = runpy.run_path(str(Path(__file__).parents[2] / "papers" / "lee2016_fig4.py"))
 SOLVERS = ("newton", "riqn", "broyden", "dense-newton")
 GUESSES = ("ig1", "ig2", "ig3", "extrapolate")
 DT = 5e-3
@@ -120,16 +118,16 @@ class TestFigure4:
     """Lee et al. 2016: corrections per step of a 50-link chain, 5.69 with RIQN and 4 with Newton."""
 
     def test_from_the_zero_configuration(self):
-        counts = FIG4["corrections_from_zero"](swing=0.1, frames=2000, every=100)
-        assert np.nanmean(counts["newton"]) == pytest.approx(FIG4["PAPER"]["newton"][0], abs=0.5)
-        assert np.nanmean(counts["newton"]) < np.nanmean(counts["riqn"]) < FIG4["PAPER"]["riqn"][0] + FIG4["PAPER"]["riqn"][1]
+        counts = fig4.corrections_from_zero(swing=0.1, frames=2000, every=100)
+        assert np.nanmean(counts["newton"]) == pytest.approx(fig4.PAPER["newton"][0], abs=0.5)
+        assert np.nanmean(counts["newton"]) < np.nanmean(counts["riqn"]) < fig4.PAPER["riqn"][0] + fig4.PAPER["riqn"][1]
 
     def test_newton_is_quadratic_and_riqn_is_linear(self, bent_chain):
         """On a step large enough to see it: Newton squares the error, RIQN shrinks it by the same factor every time."""
         model, state = bent_chain(20)
         state = la.simulate(model, state, dt=0.05, steps=24).state()
         newton, riqn = (
-            np.array(FIG4["residual_history"](model, state, 0.05 * state.v, method, tol=1e-11, dt=0.05)) for method in ("newton", "riqn")
+            np.array(fig4.residual_history(model, state, 0.05 * state.v, method, tol=1e-11, dt=0.05)) for method in ("newton", "riqn")
         )
         assert len(newton) <= 6 < 12 < len(riqn)
         assert np.all(newton[2:4] < newton[1:3] ** 1.8)
@@ -137,10 +135,10 @@ class TestFigure4:
         assert np.ptp(factors) < 0.1 * factors.mean()
 
     def test_guesses_of_the_paper(self):
-        means = {g: {m: c.mean() for m, c in FIG4["corrections_from_guess"](g, frames=200).items()} for g in ("ig1", "ig2", "ig3")}
+        means = {g: {m: c.mean() for m, c in fig4.corrections_from_guess(g, frames=200).items()} for g in ("ig1", "ig2", "ig3")}
         for method in ("riqn", "newton"):
             assert means["ig1"][method] >= means["ig2"][method] >= means["ig3"][method]
-            assert means["ig1"][method] <= FIG4["PAPER"][method][0]
+            assert means["ig1"][method] <= fig4.PAPER[method][0]
         assert means["ig1"]["newton"] <= means["ig1"]["riqn"]
 
 
