@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(wildcard src tests benchmarks papers)
+SOURCES := $(wildcard src tests benchmarks papers docs)
 
 .PHONY: demo test public bounds fuzz mutation lint robots kills bench papers docs clean
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def site(tmp_path_factory):
     pytest.importorskip("sphinx", reason="the site is built with Sphinx: pip install 'leastaction[docs]'")
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", out / "doctrees", ROOT / "docs", out / "html"]
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", out / "doctrees", ROOT / "docs", out / "html"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr  # a warning is an error: pages nobody links to, links that lead nowhere, docstrings that break
     return out / "html"
