@@ -72,7 +72,7 @@ print(json.dumps([[run.q[-1].tolist(), run.p[-1].tolist()]]))
 def python(code, source, **environment):
     """What `code` prints as its last line, in a fresh interpreter that imports leastaction from `source`."""
     env = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", **environment}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().splitlines()[-1]
 
