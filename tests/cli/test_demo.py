@@ -36,6 +36,15 @@ def test_page_needs_nothing_from_outside(demo):
     assert not re.findall(r"<(?:script|iframe)[^>]+(?:src|href)", text)
 
 
+def test_it_begins_with_a_robot(tmp_path, capsys):
+    """What `make demo` does, but shorter: our energy stays, the other one's does not, on a page with the robot's shapes."""
+    assert main(["demo", "--duration", "3", "--out", str(tmp_path), "--json"]) == 0
+    known = json.loads(capsys.readouterr().out)
+    ours, theirs = (float(row["largest energy error"].split()[0]) for row in known["runs"])
+    assert known["model"] == "arm" and ours < 0.05 * theirs
+    assert "leastaction demo --duration 3" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
 def test_prints_json(tmp_path, capsys):
     assert main(["demo", "--links", "1", "--duration", "0.1", "--out", str(tmp_path), "--json"]) == 0
     known = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""`leastaction demo`: a swinging chain, simulated with the variational integrator and with what most engines use."""
+"""`leastaction demo`: a robot arm, or a chain, let go: with the variational integrator and with what most engines use."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ import leastaction as la
 
 from .. import analysis, page, plot
 
-HELP = "simulate a swinging chain with two integrators and compare their energy"
+HELP = "let a robot arm or a chain swing with two integrators, compare their energy, write a page"
 
 _CONTENDERS = {"variational": "Variational", "semi-implicit Euler": "SemiImplicitEuler"}
-_START = math.pi / 4  # first joint, rad; the chain hangs straight at this angle and is let go
+_CHAIN = {"link1": math.pi / 4}  # rad; the chain hangs straight at this angle and is let go
+_ARM = {"lift": 2.2, "elbow": 0.6, "roll": 0.2, "bend": 0.4}  # half way down
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--links", type=int, default=10, help="number of 1 m, 1 kg links")
+    parser.add_argument("--links", type=int, metavar="N", help="a chain of N links of 1 m and 1 kg instead of the robot arm")
     parser.add_argument("--duration", type=float, default=10.0, help="simulated time, s")
     parser.add_argument("--dt", type=float, default=1e-3, help="time step, s")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for energy.png and index.html")
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    if arguments.links < 1:
+    if arguments.links is not None and arguments.links < 1:
         raise la.MechanismError(f"--links {arguments.links}: a chain needs at least 1 link")
     with _without_garbage_collection():
         compare(arguments)
@@ -48,11 +49,13 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    model = la.examples.chain(arguments.links).compile()
+    is_arm = arguments.links is None
+    model = (la.examples.robot_arm() if is_arm else la.examples.chain(arguments.links)).compile()
+    start = _ARM if is_arm else _CHAIN
     say = (lambda *_: None) if arguments.json else print
-    say(f"{model.name}, first joint at 45 degrees, let go: {arguments.duration:g} s in steps of {arguments.dt:g} s\n")
+    say(f"{model.name}, let go without motors and brakes: {arguments.duration:g} s in steps of {arguments.dt:g} s\n")
     runs = {
-        label: la.simulate(model, dt=arguments.dt, duration=arguments.duration, q={"link1": _START}, integrator=integrator)
+        label: la.simulate(model, dt=arguments.dt, duration=arguments.duration, q=start, integrator=integrator)
         for label, integrator in contenders().items()
     }
     rows = comparison(runs)
@@ -61,8 +64,9 @@ def compare(arguments: argparse.Namespace) -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     picture, document = arguments.out / "energy.png", arguments.out / "index.html"
     plot.energy(runs, save_to=picture, title=f"Energy error: {model.name}, {1e3 * arguments.dt:g} ms steps")
-    command = f"leastaction demo --links {arguments.links} --duration {arguments.duration:g} --dt {arguments.dt:g}"
-    page.write(runs, document, table=rows, traces=["tip"], remark=f"Get this page with: {command}")
+    links = "" if is_arm else f" --links {arguments.links}"
+    command = f"leastaction demo{links} --duration {arguments.duration:g} --dt {arguments.dt:g}"
+    page.write(runs, document, table=rows, traces=["hand" if is_arm else "tip"], remark=f"Get this page with: {command}")
     say(f"\nwrote {picture} and {document}; open the second in a browser to see it move")
     if arguments.json:
         print(json.dumps({"model": model.name, "runs": rows, "written": [str(picture), str(document)]}, indent=2))

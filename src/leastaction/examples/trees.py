@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.resources import as_file, files
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..io import load
 from ..joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
 from ..pose import Pose
@@ -34,6 +36,12 @@ def _rods(n: int, joint, name: str) -> Mechanism:
         parent = f"link{i + 1}"
     mech.add_frame("tip", parent, Pose(xyz=(0.0, 0.0, -1.0)))
     return mech
+
+
+def robot_arm() -> Mechanism:
+    """A six-axis arm with a gripper, read from a URDF file: turn, lift, elbow, roll, bend, twist; upright at zero, without brakes."""
+    with as_file(files("leastaction") / "data" / "arm.urdf") as path:
+        return load(path)
 
 
 def double_pendulum(length1: float = 1.0, length2: float = 1.0, mass1: float = 1.0, mass2: float = 1.0) -> Mechanism:
