@@ -158,8 +158,13 @@ class Trajectory:
         return (
             f"from t = {self.t[k]:g} s on the energy cannot be explained: {self.energy_balance[k]:+.3g} J more than work and dampers "
             f"account for{limit}; the step dt = {self.dt:g} s is probably too long for the fastest oscillation "
-            '(leastaction.solvability.report says how long it may be): give a smaller dt, or quadrature="midpoint"'
+            f"(leastaction.solvability.report says how long it may be): give a smaller dt, or {self._calmer}"
         )
+
+    @property
+    def _calmer(self) -> str:
+        """What to try instead of the integrator."""
+        return 'quadrature="midpoint"' if getattr(self.integrator, "quadrature", "") == "trapezoid" else "integrator=Variational()"
 
     @property
     def first_unexplained(self) -> int | None:

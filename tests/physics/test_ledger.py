@@ -120,3 +120,11 @@ def test_no_alarm_in_a_bundled_example():
         tried += 1
         alarmed += [(name, *run.warnings)] if run.warnings else []
     assert not alarmed and tried > 20
+
+
+@pytest.mark.parametrize("steps", [1, 2, 50])
+@pytest.mark.parametrize("integrator", [la.SemiImplicitEuler(), la.Heun(), la.RK4(), la.Variational()], ids=lambda i: type(i).__name__)
+def test_no_alarm_where_a_mechanism_is_let_go(integrator, steps):
+    """The first step from rest moves almost no energy, and an integrator of order one is off by half of it."""
+    run = la.simulate(la.examples.chain(3).compile(), dt=1e-3, steps=steps, q=[0.3, 0.7, -0.4], integrator=integrator)
+    assert run.first_unexplained is None

@@ -65,9 +65,11 @@ def summed(t: Array, powers: Array) -> Array:
 
 
 def first_unexplained(balance: Array, kinetic: Array, potential: Array) -> int | None:
-    """The first node whose energy cannot be explained: off by half of the energy that has been moving until then, or more."""
+    """The first node whose energy cannot be explained: off by half of the energy that has been moving until then, or more, and still so at
+    the next node.  (The first step of semi-implicit Euler from rest is off by just that half, and by less from then on.)"""
     with np.errstate(all="ignore"):
         moving = np.maximum.accumulate(np.maximum(np.abs(kinetic), np.abs(potential - potential[0])))
         floor = _ROUNDING * max(float(np.abs(kinetic[0])), float(np.abs(potential[0])), 1e-300)
         bad = ~(np.abs(balance) <= np.maximum(UNEXPLAINED * moving, floor))
+        bad &= np.append(bad[1:], not np.isfinite(balance[-1]))
     return int(np.argmax(bad)) if bad.any() else None
