@@ -1,5 +1,6 @@
 """MJCF files: the same dynamics as MuJoCo, nothing dropped silently, nothing read outside of the folders of the robot."""
 
+import os
 import struct
 import sys
 
@@ -9,11 +10,13 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from support.mjcf import Theirs, differences, trajectory_end  # noqa: E402
+from support.mutations import mutated  # noqa: E402
 
 import leastaction as la  # noqa: E402
 from leastaction.cli import main  # noqa: E402
 from leastaction.testing import random_state  # noqa: E402
 
+COUNT = int(os.environ.get("LEASTACTION_FUZZ", "300"))
 BOX = '<geom type="box" size=".1 .2 .3" pos=".05 .1 -.2"/>'
 PENDULUM = f'<body name="rod"><joint name="pin" axis="0 1 0"/>{BOX}</body>'
 
@@ -337,6 +340,25 @@ def test_errors_say_where_and_what(tmp_path, monkeypatch, text, message):
     with pytest.raises(la.FormatError, match=message):
         la.load(saved(folder, text))
     assert [path.name for path in folder.iterdir()] == ["robot.xml"]  # MuJoCo keeps no log there
+
+
+def test_mutated_files(tmp_path, monkeypatch):
+    """An answer or an error of ours, whatever MuJoCo says, and nothing written."""
+    folder = tmp_path / "ws" / "arm"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    seeds, refused, count = [EVERY_JOINT.encode(), FOUR_BAR.format(CLOSED["connect"]).encode()], 0, COUNT // 3
+    for i in range(count):
+        (folder / "robot.xml").write_bytes(mutated(seeds[i % 2], np.random.default_rng(i)))
+        try:
+            la.load(folder / "robot.xml", ignore=["actuator"] if i % 3 else []).compile()
+        except la.MechanismError as error:
+            refused += 1
+            assert len(str(error)) < 20_000
+        except BaseException:
+            print(f"seed {i}")
+            raise
+    assert 0.3 < refused / count < 0.999 and [path.name for path in folder.iterdir()] == ["robot.xml"]
 
 
 def test_warnings_of_mujoco_are_notes(tmp_path, monkeypatch, capfd):

@@ -61,12 +61,11 @@ class Theirs:
         """Mass matrix, and M times the acceleration: gravity, velocity products, springs and dampers."""
         B, rate = self.set(q, v)
         M = np.zeros((self.m.nv, self.m.nv))
-        mujoco.mj_fullM(self.m, self.data, M) if _new() else mujoco.mj_fullM(self.m, M, self.data.qM)
+        try:
+            mujoco.mj_fullM(self.m, self.data, M)
+        except TypeError:  # of older versions
+            mujoco.mj_fullM(self.m, M, self.data.qM)
         return B.T @ M @ B, B.T @ (self.data.qfrc_passive - self.data.qfrc_bias - M @ rate)
-
-
-def _new():
-    return tuple(map(int, mujoco.__version__.split(".")[:2])) >= (3, 4)
 
 
 def trajectory_end(theirs, start, seconds, step):
