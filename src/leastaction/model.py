@@ -27,6 +27,7 @@ from .pose import Pose
 from .shapes import PlacedShape
 
 if TYPE_CHECKING:
+    from .assembly.equilibrium import Modes
     from .specialise import Specialised
     from .state import State
 
@@ -135,9 +136,7 @@ class Model:
         from .assembly import closing
 
         guess = self.coordinates(q)
-        if isinstance(hold, str) or not isinstance(hold, Iterable):
-            hold = (hold,)
-        found = closing.assemble(self, guess, tuple(hold), number(t, "t", StateError))
+        found = closing.assemble(self, guess, _names(hold), number(t, "t", StateError))
         if verbose:
             print(closing.report_moves(self, guess, found))
         return found
@@ -154,6 +153,33 @@ class Model:
         Of a series of inputs, one row per step, a series of joint forces.
         """
         return torques(self.motors, [self.v_slice(motor.joint).start for motor in self.motors], self.nv, u)
+
+    def equilibrium(
+        self, q: Coordinates = None, hold: Sequence[str] = (), *, tau: Coordinates = None, t: float = 0.0
+    ) -> NDArray[np.float64]:
+        """Coordinates near q at which the mechanism stays at rest under all its forces, joint forces tau and constraints.
+
+        From a general q it goes where the potential falls, so what it finds is stable; a q that is an equilibrium already is returned
+        as it is.  Joints named in `hold` keep their values.
+
+        >>> import leastaction as la
+        >>> la.examples.double_pendulum().compile().equilibrium({"upper": 1.0}).round(9) + 0.0
+        array([0., 0.])
+        """
+        from .assembly import equilibrium
+
+        return equilibrium.equilibrium(self, self.coordinates(q), _names(hold), self.velocities(tau, "tau"), number(t, "t", StateError))
+
+    def modes(self, q: Coordinates = None, hold: Sequence[str] = (), *, tau: Coordinates = None, t: float = 0.0) -> Modes:
+        """Small undamped vibrations about the equilibrium q: angular frequencies and shapes.  docs/kinematics.md
+
+        >>> import leastaction as la
+        >>> la.examples.double_pendulum().compile().modes()
+        <Modes: 2, 0.3815, 0.9211 Hz, stable>
+        """
+        from .assembly import equilibrium
+
+        return equilibrium.modes(self, self.coordinates(q), _names(hold), self.velocities(tau, "tau"), number(t, "t", StateError))
 
     def specialise(self) -> Model:
         """The same model with code of its own, in which all constants of the mechanism are folded.
@@ -260,6 +286,10 @@ class Model:
                 if abs(length - 1.0) > 1e-6:
                     raise StateError(f"q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1")
                 part /= length
+
+
+def _names(hold: Any) -> tuple[str, ...]:
+    return (hold,) if isinstance(hold, str) or not isinstance(hold, Iterable) else tuple(hold)
 
 
 def checked_model(value: Any) -> Model:

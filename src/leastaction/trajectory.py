@@ -14,6 +14,7 @@ from . import dynamics
 from .assembly import ledger
 from .assembly.closing import ClosedEvaluator
 from .checks import instance, same, shown
+from .dynamics.kinematics import Configurations, about, centres
 from .errors import StateError
 from .integrators.base import Integrator, Stepper
 from .integrators.memory import Continuation
@@ -183,6 +184,33 @@ class Trajectory:
     def momentum(self) -> Array:
         """(T, 6) momentum of everything about the world origin: angular (kg m^2/s), linear (kg m/s), world axes."""
         return self._evaluated.momentum
+
+    def frame(self, name: str) -> dynamics.FrameMotion:
+        """Position, rotation, velocity, acceleration and Jacobian of a body or frame at the recorded nodes, world axes.
+
+        Accelerations are those of the equations of motion at the node, under the joint forces of the step that starts there.
+        """
+        return dynamics.FrameMotion(self._configurations, name, lambda: self.v, lambda: self.acceleration)
+
+    @cached_property
+    def _configurations(self) -> Configurations:
+        return Configurations(self.model, self.q)
+
+    @cached_property
+    def acceleration(self) -> Array:
+        """(T, nv) accelerations of the joints by the equations of motion, under the joint forces of the step that starts in the node."""
+        rows = zip(self.q, self.v, self._tau_around()[:, 1], self.t, strict=True)
+        return np.array([dynamics.forward(self.model, q, v, tau, t) for q, v, tau, t in rows])
+
+    @cached_property
+    def centre_of_mass(self) -> Array:
+        """(T, 3) of all moving bodies together, m."""
+        return centres(self._configurations)
+
+    @property
+    def centroidal_momentum(self) -> Array:
+        """(T, 6) momentum of everything, angular about the centre of mass, and linear; world axes."""
+        return about(self.momentum, self.centre_of_mass)
 
     @property
     def constraint_error(self) -> Array:

@@ -1,12 +1,14 @@
 """`leastaction info`, `run`, `compare`, `convert`: what they print, write and return."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.cli import COMMANDS, main
+from leastaction.records import stream
 
 ARM = """<robot name="arm">
   <link name="base"/>
@@ -71,6 +73,39 @@ def test_a_run_is_the_run_of_python(arm, tmp_path, capsys):
         np.testing.assert_array_equal(data["q"], run.q)
         np.testing.assert_array_equal(data["energy"], run.energy)
         assert list(data["coordinate_names"]) == ["shoulder", "elbow"]
+
+
+def test_a_run_that_was_killed_goes_on(arm, tmp_path, capsys, monkeypatch):
+    """--out run.h5 writes while the run is made; --resume goes on to the same file."""
+    pytest.importorskip("h5py")
+    words = ["run", arm, "--dt", 0.01, "--q", "elbow=0.4", "--out"]
+    code, known = answer(capsys, *words, tmp_path / "whole.h5", "--duration", 1.0)
+    run = la.open(tmp_path / "whole.h5")
+    assert code == 0 and known["written"] == [str(tmp_path / "whole.h5")] and run == la.simulate(
+        la.load(arm).compile(), dt=0.01, duration=1.0, q={"elbow": 0.4}
+    )
+    append = stream.Writer.append
+    monkeypatch.setattr(stream, "_MOST_BYTES", 2000)
+
+    def die_in_the_middle(writer, part, **options):
+        append(writer, part, **options)
+        if writer.steps > 50:
+            os._exit(9)
+
+    monkeypatch.setattr(stream.Writer, "append", die_in_the_middle)
+    child = os.fork()
+    if not child:
+        try:
+            main([str(word) for word in (*words, tmp_path / "killed.h5", "--duration", 1.0)])
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    monkeypatch.undo()
+    assert 50 < la.open(tmp_path / "killed.h5").steps < 100
+    code, known = answer(capsys, *words, tmp_path / "killed.h5", "--duration", 1.0, "--resume")
+    assert code == 0 and known["steps"] == 100 and la.open(tmp_path / "killed.h5") == run
+    code, known = answer(capsys, *words, tmp_path / "killed.h5", "--duration", 2.0, "--resume")
+    assert code == 0 and known["steps"] == 200
 
 
 def test_csv_plot_and_page(arm, tmp_path, capsys):

@@ -16,8 +16,10 @@ from .continuous import (
     spatial_momentum,
     velocity,
 )
+from .kinematics import FrameMotion, centre_of_mass, centroidal_matrix, frame, jacobian
 
 __all__ = [
-    "Evaluation", "Evaluator", "articulated_inertia", "condition", "energy", "explain_singular", "forward", "inverse", "mass_matrix",
-    "massless_joint", "momentum", "pose", "spatial_momentum", "velocity",
+    "Evaluation", "Evaluator", "FrameMotion", "articulated_inertia", "centre_of_mass", "centroidal_matrix", "condition", "energy",
+    "explain_singular", "forward", "frame", "inverse", "jacobian", "mass_matrix", "massless_joint", "momentum", "pose", "spatial_momentum",
+    "velocity",
 ]  # fmt: skip

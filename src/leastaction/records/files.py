@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ from .content import DERIVED, Arrays, Header, header_of, memory_arrays, outcome_
 from .tables import velocity_names
 
 HEADER = "header"  #: name of the data set with the header
+_LARGE = 1e9  # bytes: what is larger is not assumed to fit into memory
 _BLOCK = 65536  # nodes at a time, where what follows from them is computed
 
 
@@ -92,13 +94,11 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         part.unlink(missing_ok=True)
 
 
-def derived_blocks(run: Trajectory, names: tuple[str, ...] = DERIVED):
+def derived_blocks(run: Trajectory, names: tuple[str, ...] = DERIVED) -> Iterator[tuple[slice, Arrays]]:
     """(rows, {name: array}) of what follows from a run, computed a part at a time so that little memory is needed."""
-    from dataclasses import replace
-
     for start in range(0, len(run), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        part = replace(run, t=run.t[rows], q=run.q[rows], recorded=run.recorded[rows], continuation=None)
+        part = replace(run, t=run.t[rows].copy(), q=run.q[rows].copy(), recorded=run.recorded[rows].copy(), continuation=None)
         yield rows, {name: getattr(part, name) for name in names}
 
 
@@ -159,15 +159,22 @@ def read_h5(path: Path) -> tuple[Header, Arrays]:
         if HEADER not in file:
             raise FormatError("it has no header, so leastaction did not write it as a run", path=str(path))
         header = read_header(file[HEADER][:].tobytes(), str(path))
-        return header, {name: _mapped(path, file[name]) for name in file if name not in (HEADER, *DERIVED)}
+        return header, {name: _data_set(path, file[name]) for name in file if name not in (HEADER, *DERIVED)}
 
 
-def _mapped(path: Path, data: Any) -> NDArray[Any]:
-    """A data set as an array that is read as it is needed; what is written to it stays in memory."""
+def _data_set(path: Path, data: Any) -> NDArray[Any]:
     offset = data.id.get_offset() if data.chunks is None else None
-    if offset is None or offset % 8 or data.size == 0 or data.dtype.byteorder == ">":
+    if offset is None or offset % 8 or data.dtype.byteorder == ">":
         return data[...]
-    return np.asarray(np.memmap(path, dtype=data.dtype, mode="c", offset=offset, shape=data.shape))
+    return mapped(path, data.dtype, data.shape, offset)
+
+
+def mapped(path: Path, dtype: Any, shape: tuple[int, ...], offset: int = 0) -> NDArray[Any]:
+    """An array that is read as it is needed.  What is written to it stays in memory; one that may not fit there is read-only."""
+    if 0 in shape:
+        return np.zeros(shape, dtype)
+    mode: Any = "c" if np.prod(shape, dtype=float) * 8 < _LARGE else "r"
+    return np.asarray(np.memmap(path, dtype=dtype, mode=mode, offset=offset, shape=shape))
 
 
 # ---------------------------------------------------------------------------------------------------------------- .csv

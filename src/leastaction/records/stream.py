@@ -17,6 +17,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -29,7 +30,7 @@ from ..progress import Progress
 from ..state import State
 from ..trajectory import Trajectory
 from .content import ROWS, STEPS, Arrays, Header, header_of, memory_arrays, outcome_of, read_header, recorded_arrays, run_of
-from .files import as_bytes, checked_path, hdf5, read_h5, write_h5, write_whole
+from .files import as_bytes, checked_path, hdf5, mapped, read_h5, write_h5, write_whole
 
 _SECONDS = 0.5  # between two times that what was made is safe
 _MOST_BYTES = 1.6e7  # of a part that is kept in memory
@@ -201,7 +202,8 @@ def _resumed(path: Path, header: Header, parts: Parts) -> Writer | Trajectory | 
         )
     per_step = parts.forces_of_every_step
     writer = Writer.again(path, run, per_step) if interrupted else Writer.new(path, known, run, per_step)
-    parts.go_on(run.state(), run.steps)
+    last = replace(run, t=run.t[-1:].copy(), q=run.q[-1:].copy(), recorded=run.recorded[-1:].copy())  # without a look at all the others
+    parts.go_on(last.state(), run.steps)
     return writer
 
 
@@ -241,17 +243,11 @@ def read_unfinished(path: Path) -> tuple[Header, Arrays]:
         for name, (dtype, shape) in shapes.items():
             if name not in (*ROWS, *STEPS) or dtype not in ("<f8", "<i8"):
                 raise FormatError(f"its recording has a data set {name!r} of {dtype}", path=str(path))
-            arrays[name] = _mapped(folder / name, dtype, tuple(shape))
+            arrays[name] = mapped(folder / name, dtype, tuple(shape))
     except (OSError, ValueError, TypeError) as error:
         raise FormatError(f"its recording cannot be read: {error}", path=str(path)) from error
     arrays = {name.removeprefix("constant."): array for name, array in arrays.items()}
     return header | outcome, arrays
-
-
-def _mapped(file: Path, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    if 0 in shape:
-        return np.zeros(shape, dtype)
-    return np.asarray(np.memmap(file, dtype=dtype, mode="c", shape=shape))
 
 
 def _replace(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
