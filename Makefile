@@ -16,7 +16,7 @@ test: lint
 
 # random one-token mutants against the tests of their room (make mutation MUTANTS=10 ROOMS=lie,io SEED=7 ...)
 MUTANTS ?= 60
-ROOMS ?= lie,joints,io,solvability,kernels
+ROOMS ?= lie,joints,io/urdf,io/sexp,solvability,kernels
 mutation: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m mutation --count $(MUTANTS) --seed $(SEED) --rooms $(ROOMS)
 

@@ -54,8 +54,9 @@ def mutants(path: Path, package: Path) -> list[Mutant]:
 
 
 def chosen(room: str, package: Path, count: int, seed: int) -> list[Mutant]:
-    """A random sample of a room, the same for the same seed."""
-    every = [m for path in sorted((package / room).rglob("*.py")) for m in mutants(path, package)]
+    """A random sample of a room, or of the files whose paths begin so ("io/urdf"), the same for the same seed."""
+    files = (package / room).rglob("*.py") if (package / room).is_dir() else package.glob(f"{room}*.py")
+    every = [m for path in sorted(files) for m in mutants(path, package)]
     random.Random(f"{room} {seed}").shuffle(every)
     found: list[Mutant] = []
     for mutant in every:

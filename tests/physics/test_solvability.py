@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from papers import kobilarov2014_certificate as certificates
 
 import leastaction as la
-from papers import kobilarov2014_certificate as certificates
 from leastaction import solvability as sv
 from leastaction.kernels.stepping import trapezoid as kernels
-
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from papers import lee2016_fig4 as fig4
 
 import leastaction as la
 from leastaction.yardsticks import Lee2016
-from papers import lee2016_fig4 as fig4
 
 SOLVERS = ("newton", "riqn", "broyden", "dense-newton")
 GUESSES = ("ig1", "ig2", "ig3", "extrapolate")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from papers import kobilarov2014_fig5 as figure
 
 import leastaction as la
-from papers import kobilarov2014_fig5 as figure
 from leastaction.kernels.stepping import trapezoid as kernels
 from leastaction.lie.retractions import NAMES
 from leastaction.reference import ode

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from papers import contents, disagreements, report
+from papers.result import Claim, Picture, Result, Table, growth
 
 import leastaction as la
 from leastaction.cli import main
 from leastaction.cli import papers as command
-from papers import contents, disagreements, report
-from papers.result import Claim, Picture, Result, Table, growth
 
 ROOT = command._HERE.parents[3]
 
