@@ -14,6 +14,12 @@ test: lint
 	$(BIN)/leastaction cache --warm
 	$(BIN)/python -m pytest -n 2
 
+# random one-token mutants against the tests of their room (make mutation MUTANTS=10 ROOMS=lie,io SEED=7 ...)
+MUTANTS ?= 60
+ROOMS ?= lie,joints,io/urdf,io/sexp,solvability,kernels
+mutation: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m mutation --count $(MUTANTS) --seed $(SEED) --rooms $(ROOMS)
+
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/lint-imports

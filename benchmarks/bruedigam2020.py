@@ -116,8 +116,8 @@ def open_and_closed(lengths=(3, 11, 51, 101), repeats: int = 3, steps: int = 100
     section = Section(
         "Open and closed chains (Fig. 5)",
         f"{steps} steps of 10 ms, microseconds per step.  Closed chains from two starts.  *Hairpin*, where the authors' published program "
-        "starts: supports 1 m apart, half of the links in a row at 45 degrees, one across, the others back.  *Zigzag*, ours: supports sqrt(n) m "
-        "apart; it falls and swings, which is far wilder, and long chains of it need shorter steps.",
+        "starts: supports 1 m apart, half of the links in a row at 45 degrees, one across, the others back.  *Zigzag*, ours: supports "
+        "sqrt(n) m apart; it falls and swings, which is far wilder, and long chains of it need shorter steps.",
         ["links", *(f"{joint} {kind}" for joint in ("revolute", "ball") for kind in ("open", "hairpin", "zigzag"))],
     )
     for n in lengths:

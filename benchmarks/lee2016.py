@@ -291,7 +291,7 @@ Jacobian at every iterate here.
 The paper guesses the zero configuration in Fig. 4; IG1, no motion, is its meaning in increments.  Its published programs draw the start
 at random, guess by IG3 for Fig. 4b, and stop when the 2-norm of the impulses falls below 1e-8, whatever their size; the tolerances here are
 relative to the largest momentum, so the counts of this table and of the paper answer different questions.  `leastaction papers
-lee2016_fig4` uses the programs' settings; the scatter from start to start is larger than the distance to their numbers.  RIQN's count grows as
-the motion gets wilder, Newton's hardly does.  IG3, the guess from the acceleration, saves one to two evaluations and costs one
+lee2016_fig4` uses the programs' settings; the scatter from start to start is larger than the distance to their numbers.  RIQN's count
+grows as the motion gets wilder, Newton's hardly does.  IG3, the guess from the acceleration, saves one to two evaluations and costs one
 forward dynamics.
 """
