@@ -19,13 +19,14 @@ from ..kernels.constraints.ties import RANK, Ties
 from ..kernels.stepping import evaluation
 from ..kernels.tree import evaluate
 from ..kernels.tree.articulated import S_AA, S_AL, S_LL
-from ..kernels.tree.layout import BODY_COLUMNS
+from ..kernels.tree.layout import BODY_COLUMNS, NV, VI
 from ..model import Coordinates, Model, takes_model
 from ..pose import Pose
 
 Array = NDArray[np.float64]
 
 _SUSPICIOUS = 1e9  # rad/s^2 or m/s^2
+_MOST_DENSE = 1000  # degrees of freedom up to which a mass matrix is formed to find out what is wrong
 
 
 @takes_model
@@ -235,6 +236,8 @@ def articulated_inertia(row: Array) -> Array:
 
 def massless_joint(model: Model, q: Array) -> str | None:
     """Name of a joint that can move at q without moving any mass, which makes M(q) singular; None if there is none."""
+    if model.nv > _MOST_DENSE:
+        return _joint_without_pivot(model, q)
     mass = mass_matrix(model, q)
     size = np.sqrt(np.diag(mass))
     if not np.all(np.isfinite(mass)):
@@ -246,6 +249,21 @@ def massless_joint(model: Model, q: Array) -> str | None:
         size = 1.0 - np.abs(vectors[:, 0])
     first = [model.v_slice(name).start for name in model.joint_names]
     return model.joint_names[int(np.searchsorted(first, np.argmin(size), side="right")) - 1]
+
+
+def _joint_without_pivot(model: Model, q: Array) -> str | None:
+    """As `massless_joint`, in O(n): the joint nearest to the leaves whose articulated inertia about its own axes vanishes."""
+    work, link = model.make_work(), model.tree.link
+    evaluate.articulated(model.tree, work, q)
+    for i in range(len(model.bodies), 0, -1):
+        S = work.S0[link[i, VI] : link[i, VI] + link[i, NV]]
+        A = articulated_inertia(work.art[i])
+        felt = S @ A @ S.T
+        if not np.isfinite(felt).all():
+            return None
+        if np.linalg.eigvalsh(felt)[0] <= 1e-14 * np.abs(A).max():
+            return model.bodies[i - 1].joint_name
+    return None
 
 
 def _check_finite(model: Model, q: Array, a: Array) -> None:
