@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics import mass_matrix
-from ..kernels.tree import reactions as kernels
-from ..kernels.tree.layout import PARENT
+from ..dynamics import frame, mass_matrix
 from ..model import Model
 
 Array = NDArray[np.float64]
@@ -21,10 +19,10 @@ class Pull:
     """row: of the body in the model's tree; point: on it, in its axes; target: where the hand is, world axes."""
 
     def __init__(self, model: Model, row: int, point: Array, target: Array):
-        self.model, self.row, self.point, self.target = model, row, point, target
-        n = len(model.bodies) + 1
-        self._work, self._wrenches, self._world = model.make_work(), np.zeros((1, n, 6)), np.empty((1, n, 12))
-        self._columns = np.empty((1, model.nv, 6))
+        self.model, self.target = model, target
+        self.body = model.bodies[row - 1].name
+        _, place = model.frames[self.body]  # of the body's frame in the row, whose axes are those of its joint
+        self.offset = place.R.T @ (point - place.p)
 
     def tau(self, q: Array, v: Array) -> Array:
         """Joint forces (nv,).
@@ -39,15 +37,7 @@ class Pull:
 
     def jacobian(self, q: Array) -> tuple[Array, Array]:
         """(3, nv) velocity of the point, world axes, per velocity of the joints; (3,) where it is."""
-        model = self.model
-        kernels.applied_wrenches(model.tree, self._work, np.ascontiguousarray(q)[None], self._wrenches, self._world, self._columns)
-        R, origin = self._world[0, :, :9].reshape(-1, 3, 3), self._world[0, :, 9:]
-        x = origin[self.row] + R[self.row] @ self.point
-        J = np.zeros((3, model.nv))
-        row = self.row
-        while row > 0:
-            own = model.v_slice(model.bodies[row - 1].joint_name)
-            turn, slide = self._columns[0, own, :3] @ R[row].T, self._columns[0, own, 3:] @ R[row].T
-            J[:, own] = (slide + np.cross(turn, x - origin[row])).T
-            row = int(model.tree.link[row, PARENT])
-        return J, x
+        body = frame(self.model, q, self.body)
+        arm = body.rotation @ self.offset
+        turns, slides = body.jacobian[:3], body.jacobian[3:]
+        return slides + np.cross(turns.T, arm).T, body.position + arm
