@@ -68,13 +68,14 @@ def _size(number: float) -> str:
 
 
 def warm() -> None:
-    """Compile every entry point that simulations, `la.dynamics`, `la.discrete` and `la.linearize` use."""
+    """Compile every entry point that simulations, batches, `la.dynamics`, `la.discrete` and `la.linearize` use."""
     tree, loop = la.examples.chain(2).compile(), la.examples.four_bar().compile()
     closed = loop.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})
     of_package = [getattr(la, name) for name in la.__all__]
     integrators = [c() for c in of_package if isinstance(c, type) and issubclass(c, la.Integrator) and c is not la.Integrator]
     for integrator in integrators:
         _simulate(integrator, tree, tree.state(v=[0.1, 0.2]))
+        la.rollout(tree, dt=1e-3, steps=1, integrator=integrator, progress=False)
     for integrator in (la.Variational(), la.Variational(quadrature="midpoint"), la.RK4(), la.Maximal()):
         _simulate(integrator, loop, loop.state(q=closed))
     began = time.perf_counter()
