@@ -97,6 +97,7 @@ def _end(k):
     os._exit(k)
 
 
+@pytest.mark.filterwarnings("ignore")  # those of Dask about itself
 def test_a_worker_of_a_cluster_is_killed_in_the_middle(tmp_path):
     distributed = pytest.importorskip("distributed")
 
@@ -108,7 +109,7 @@ def test_a_worker_of_a_cluster_is_killed_in_the_middle(tmp_path):
         return k**3
 
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
         ThreadPoolExecutor(1) as aside,
     ):

@@ -181,3 +181,26 @@ def test_command_line_knows_every_page(monkeypatch, capsys):
     main.main()
     assert "quick=True" in capsys.readouterr().out
     assert all((ROOT / "docs" / name).exists() for name, _ in main.PAGES.values())
+
+
+def test_the_page_of_batches_renders(monkeypatch):
+    rollout = load("rollout")
+
+    class Measured(rollout.Comparison):
+        def __post_init__(self):
+            names = (rollout.GENERAL, rollout.SPECIAL, rollout.MUJOCO, rollout.PIN)
+            self.clocks = {name: rollout.Clocks(1e-6 * k, 2e-6 * k) for k, name in enumerate(names, 1)}
+
+    monkeypatch.setattr(rollout, "run", lambda cases, passes: [Measured(case) for case in cases])
+    text = rollout.page(True, 1)
+    assert_tables_are_whole(text)
+    assert "0.33 (0.33)" in text  # 1 / 3: ours beside MuJoCo
+
+
+def test_flip_times_are_those_of_simulations():
+    flips = load("flip_times")
+    times, many = flips.flip_times(4, specialised=False)
+    assert times.shape == (4, 4) and not many.failed.any() and np.array_equal(times, times[::-1, ::-1])  # mirrored starts
+    for k in range(0, 16, 5):
+        run = many.again(k)
+        assert run.t[-1] == times.ravel()[k] and (("limit" in run.message) == (times.ravel()[k] < flips.SECONDS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ class Piece:
         self._parts: dict[int, tuple[Any, int]] = {}  # array of the stepper -> itself, first entry in the piece
         self.size = 0
         self._count(stepper.arrays)
+        spans = sorted((array.ctypes.data, array.nbytes) for array, _ in self._parts.values() if array.nbytes)
+        if any(start + size > following for (start, size), (following, _) in itertools.pairwise(spans)):
+            raise TypeError(f"two arrays of {type(stepper).__name__} share memory and cannot be moved; let its place_starts return None")
         self.all = np.empty(self.size)
         self.arrays = self._moved(stepper.arrays)
         self.copy_in()

@@ -72,10 +72,10 @@ def _size(number: float) -> str:
 
 
 def warm() -> None:
-    """Compile every entry point that simulations, `la.dynamics`, `la.discrete` and `la.linearize` use, on all cores."""
+    """Compile every entry point that simulations, batches, `la.dynamics`, `la.discrete` and `la.linearize` use, on all cores."""
     integrators = [name for name in la.__all__ if _is_integrator(getattr(la, name))]
     tasks: list[tuple[Callable[..., str], tuple[str, ...]]] = [(_simulate, (name, "loop")) for name in ("Maximal", "Variational", "RK4")]
-    tasks += [(_simulate, (name, "chain")) for name in integrators]
+    tasks += [(task, (name, "chain")) for name in integrators for task in (_simulate, _roll_out)]
     tasks += [(_simulate, ("Variational", "loop", "midpoint")), (_dynamics, ("chain",)), (_dynamics, ("loop",))]
     # processes that start afresh: what the first one has loaded does not decide what the others compile
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
@@ -107,6 +107,12 @@ def _simulate(name: str, example: str, quadrature: str = "") -> str:
     run = la.simulate(model, state, steps=2, dt=1e-3, integrator=integrator, progress=False)
     assert run.energy.shape == (3,)  # evaluated, so that this is compiled too
     return f"{name} on a {model.name}" + (f", {quadrature} quadrature" if quadrature else "")
+
+
+def _roll_out(name: str, example: str) -> str:
+    model, state = _example(example)
+    la.rollout(model, [state], dt=1e-3, steps=1, integrator=getattr(la, name)(), progress=False)
+    return f"batches of {name} on a {model.name}"
 
 
 def _dynamics(example: str) -> str:
