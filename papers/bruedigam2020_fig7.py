@@ -25,14 +25,13 @@ def make(quick: bool) -> Result:
     kept = float(np.abs(run.momentum - run.momentum[0]).max())
 
     def draw(figure) -> None:
-        axes = figure.subplots(1, 3)
+        axes = figure.subplots(1, 3, sharex=True, sharey=True)
         for panel, k in zip(axes, np.linspace(0, len(run) - 1, 3).astype(int), strict=True):
             for hip in hips:
                 shin = hip.replace("thigh", "shin")
                 foot = hip.replace("thigh", "foot")
                 points = np.array([la.dynamics.pose(model, run.q[k], name).p for name in (hip, shin, foot)])
-                side = "left" in hip
-                panel.plot(points[:, 0], points[:, 2], "-o", color="C0" if side else "C1", markersize=3, alpha=1.0 if side else 0.6)
+                panel.plot(points[:, 0], points[:, 2], "-o", color="C0" if "fore" in hip else "C1", markersize=3)
             panel.set(aspect="equal", title=f"t = {run.t[k]:.2f} s", xlabel="x, m", ylabel="z, m")
 
     return Result(
@@ -46,6 +45,6 @@ def make(quick: bool) -> Result:
             ),
             Claim("Momentum of the floating robot is kept (not in the paper).", "", f"changes by {kept:.1e}", kept < 1e-8),
         ],
-        [Picture(draw, "seen from the side, left legs blue")],
+        [Picture(draw, "seen from the side", (8.0, 2.6))],
         films=[Film(run, "the quadruped")],
     )

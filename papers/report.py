@@ -89,7 +89,11 @@ def page(made: list[Made], errata: list, quick: bool, names: list[str]) -> str:
         if own:
             sections.append(f"<h2 id={paper}>{_text(title)}</h2>" + "".join(map(_section, own)))
     return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
-        facts=_text(_facts(made, quick, names)), overview=_overview(made), sections="\n".join(sections), errata=_errata(errata)
+        facts=_text(_facts(made, quick, names)),
+        overview=_overview(made),
+        sections="\n".join(sections),
+        errata=_errata(errata),
+        errata_link=' What a paper prints wrong is in <a href="#errata">where we disagree</a>.' if errata else "",
     )
 
 

@@ -132,7 +132,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no tests are known for {', '.join(unknown)}; rooms are {', '.join(ROOMS)}")
     os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    for name in ("numpy", "numba", "sympy", "scipy.optimize", "hypothesis", "pytest"):
+    for name in ("numpy", "numba", "sympy", "scipy.optimize", "pytest"):
         importlib.import_module(name)
     return min(run(rooms, a.count, a.seed, a.seconds), 1)
 
