@@ -44,3 +44,20 @@ def test_switches_given_as_numbers(value, harmless):
     else:
         with pytest.raises(la.FormatError, match="kinematic"):
             parsed(extension)
+
+
+def test_an_origin_in_a_link_is_harmless_only_if_it_moves_nothing():
+    text = ROBOT.format(inertial=INERTIAL.format(MOMENTS) + "{}", extension="")
+    for harmless in ("<origin/>", '<origin xyz="0 0 0"/>', '<origin xyz="0 0 0" rpy="0 0 0"/>'):
+        assert "arm" in parse_robot(text.format(harmless)).bodies
+    for moving in ('<origin xyz="0 0 1"/>', '<origin rpy="0 0 1"/>', '<origin xyz="0 0 1" rpy="0 0 1"/>'):
+        with pytest.raises(la.FormatError, match="origin"):
+            parse_robot(text.format(moving))
+
+
+def test_a_mesh_without_a_scale_has_its_own_size(tmp_path):
+    (tmp_path / "a.stl").write_bytes(b"")
+    file = tmp_path / "r.urdf"
+    visual = '<visual><geometry><mesh filename="a.stl"/></geometry></visual>'
+    file.write_text(ROBOT.format(inertial=INERTIAL.format(MOMENTS) + visual, extension=""), encoding="utf-8")
+    assert [shape.shape.scale for shape in la.load(file).shapes] == [(1.0, 1.0, 1.0)]
