@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = {
     "lie": ["tests/unit/test_retractions.py", "tests/unit/test_trig.py", "tests/conformance/test_retractions.py"],
     "joints": ["tests/conformance/test_joints.py", "tests/unit/test_joint_list.py"],
-    "io/urdf": ["tests/io/test_urdf.py"],
+    "io/urdf": ["tests/io/test_urdf.py", "tests/io/test_urdf_corners.py"],
     "io/sexp": ["tests/io/test_sexp.py", "tests/unit/test_frames.py"],
     "solvability": ["tests/physics/test_solvability.py"],
     "kernels": ["tests/physics/test_discrete_action.py", "tests/physics/test_identities.py"],

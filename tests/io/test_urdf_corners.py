@@ -1,0 +1,63 @@
+"""URDF: corners that mutants of the reader lived in (`make mutation`)."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.io.urdf import parse_robot
+
+ROBOT = """<?xml version="1.0"?>
+<robot name="r">
+<link name="base"/>
+<link name="arm">{inertial}</link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+{extension}
+</robot>
+"""
+INERTIAL = '<inertial><origin xyz="0 0 -0.5"/><mass value="2"/>{}</inertial>'
+MOMENTS = '<inertia ixx="0.2" iyy="0.3" izz="0.25"/>'
+
+
+def parsed(extension="", moments=MOMENTS):
+    return parse_robot(ROBOT.format(inertial=INERTIAL.format(moments), extension=extension))
+
+
+def test_a_mass_without_moments_is_a_point_mass():
+    body = parsed(moments="").bodies["arm"]
+    assert body.mass == 2.0 and np.array_equal(body.inertia, np.zeros((3, 3))) and np.array_equal(body.com, (0, 0, -0.5))
+
+
+def test_an_empty_rotor_inertia_is_none():
+    motor = '<transmission name="t"><actuator name="m"><rotorInertia>{}</rotorInertia></actuator></transmission>'
+    for harmless in ("", "0", "0.0"):
+        assert list(parsed(motor.format(harmless)).bodies) == list(parsed().bodies)
+    with pytest.raises(la.FormatError, match="0.3"):
+        parsed(motor.format("0.3"))
+
+
+@pytest.mark.parametrize(("value", "harmless"), [("0.0", True), ("0e5", True), ("2", False), ("0.5", False), ("-1", False)])
+def test_switches_given_as_numbers(value, harmless):
+    """kinematic: 0 in any spelling is off, any other number is on and would hold the link still."""
+    extension = f'<gazebo reference="arm"><kinematic>{value}</kinematic></gazebo>'
+    if harmless:
+        assert "arm" in parsed(extension).bodies
+    else:
+        with pytest.raises(la.FormatError, match="kinematic"):
+            parsed(extension)
+
+
+def test_an_origin_in_a_link_is_harmless_only_if_it_moves_nothing():
+    text = ROBOT.format(inertial=INERTIAL.format(MOMENTS) + "{}", extension="")
+    for harmless in ("<origin/>", '<origin xyz="0 0 0"/>', '<origin xyz="0 0 0" rpy="0 0 0"/>'):
+        assert "arm" in parse_robot(text.format(harmless)).bodies
+    for moving in ('<origin xyz="0 0 1"/>', '<origin rpy="0 0 1"/>', '<origin xyz="0 0 1" rpy="0 0 1"/>'):
+        with pytest.raises(la.FormatError, match="origin"):
+            parse_robot(text.format(moving))
+
+
+def test_a_mesh_without_a_scale_has_its_own_size(tmp_path):
+    (tmp_path / "a.stl").write_bytes(b"")
+    file = tmp_path / "r.urdf"
+    visual = '<visual><geometry><mesh filename="a.stl"/></geometry></visual>'
+    file.write_text(ROBOT.format(inertial=INERTIAL.format(MOMENTS) + visual, extension=""), encoding="utf-8")
+    assert [shape.shape.scale for shape in la.load(file).shapes] == [(1.0, 1.0, 1.0)]
