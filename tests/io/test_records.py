@@ -195,3 +195,18 @@ def test_nothing_in_a_file_is_run(run, tmp_path, monkeypatch):
     np.savez("later.npz", header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
     with pytest.raises(la.FormatError, match="written by leastaction '7.0'.*install a newer"):
         la.open("later.npz")
+
+
+def test_what_robots_have_is_in_the_file(tmp_path):
+    """Rotors, motors and keyframes."""
+    mech = la.examples.chain(1)
+    mech.add_body("arm", "link1", la.Revolute((0, 1, 0)), la.Pose((0, 0, -1)), mass=1.0, inertia=(0.1, 0.2, 0.3), armature=0.7)
+    mech.add_motor(la.Motor("arm", gear=50.0, limit=(-0.1, 0.3)))
+    mech.keyframes["home"] = {"q": {"arm": 0.4}, "v": np.array([0.1, 0.2])}
+    run = la.simulate(mech.compile(), dt=1e-2, steps=3, q={"arm": 0.5})
+    run.save(tmp_path / "run.npz")
+    model = la.open(tmp_path / "run.npz").model
+    assert model.motors == run.model.motors
+    assert np.array_equal(la.dynamics.mass_matrix(model, run.q[-1]), la.dynamics.mass_matrix(run.model, run.q[-1]))
+    kept = model.description.keyframes["home"]
+    assert kept["q"] == {"arm": 0.4} and np.array_equal(kept["v"], [0.1, 0.2])
