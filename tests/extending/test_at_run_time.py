@@ -138,5 +138,5 @@ def test_a_format_registered_wrongly(rods):
     for suffix in ("yaml", ".YAML", ".", 3):
         with pytest.raises(la.FormatError, match="suffix = "):
             registry.register(suffix, rods["rods"])
-    with pytest.raises(la.FormatError, match="no format has the suffix '.cad'; those there are: .sexp, .urdf, .rods"):
+    with pytest.raises(la.FormatError, match="no format has the suffix '.cad'; those there are: .*\\.urdf.*, \\.rods"):
         la.load("robot.cad")
