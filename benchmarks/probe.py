@@ -31,7 +31,7 @@ def repeat(what, repeats, m, w, columns, pivot, h, retraction, q, v, tau, scratc
             residual(m, w, h, retraction)
         elif what == NEWTON_MATRIX:
             assemble(m, w, h, retraction, True)
-            factorise(m, w)
+            factorise(m, w, h)
         elif what == NEWTON_SOLVE:
             solve(m, w)
         elif what == MASS_FACTOR:

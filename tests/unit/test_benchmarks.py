@@ -1,6 +1,8 @@
 """The benchmarks build, their pages render from results that were never measured, and adapters describe our mechanisms."""
 
 import importlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -204,3 +206,18 @@ def test_flip_times_are_those_of_simulations():
     for k in range(0, 16, 5):
         run = many.again(k)
         assert run.t[-1] == times.ravel()[k] and (("limit" in run.message) == (times.ravel()[k] < flips.SECONDS))
+
+
+def test_every_kernel_that_is_timed_can_be_called():
+    """Without the compiler, since this is about what they are called with."""
+    code = """
+from benchmarks import cases, ours, probe
+case = cases.chain(2, True)
+for what in range(len(probe.NAMES)):
+    kernel = ours.Kernel(case.model, 1e-3, what)
+    kernel.set_state(case.q, case.v)
+    assert kernel.timed(2) > 0.0
+"""
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
