@@ -25,9 +25,9 @@ lint: $(VENV)/.ready-test
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
-# what compiles everything once more: without the private parts of Numba
+# what compiles everything once more: without the private parts of Numba, and in an extended copy of the package
 public: $(VENV)/.ready-test
-	$(BIN)/python -m pytest -m slow tests/unit
+	$(BIN)/python -m pytest -m slow tests/unit tests/extending
 
 # compiled code that checks every index, with canaries around all arrays; takes long, so it is optimised only a little
 bounds: $(VENV)/.ready-test

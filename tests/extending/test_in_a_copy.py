@@ -140,6 +140,7 @@ def test_laws_with_every_integrator(both, what):
     succeeds(both, LAWS, what)
 
 
+@pytest.mark.slow
 def test_compiled_code_does_the_same(both):
     """With the machine code of the copy, and without any."""
     ends = []
