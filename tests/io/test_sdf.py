@@ -258,7 +258,7 @@ HELD = joint("j", "revolute", "world", "a")
 def test_errors_name_what_is_wrong(text, words):
     with pytest.raises(la.FormatError, match=words) as caught:
         parse_model(text)
-    assert "model.sdf:" in str(caught.value) or "model.sdf" in str(caught.value)
+    assert str(caught.value).startswith("model.sdf:")  # and the line
 
 
 def test_what_is_refused_can_be_left_out_and_is_noted():

@@ -126,6 +126,18 @@ def test_trouble_pauses_and_says_why(monkeypatch):
     assert live.advance(0.05) == 10 and live.behind
 
 
+def test_a_control_law_that_raises_pauses_and_loses_nothing():
+    model = la.examples.chain(1).compile()
+
+    def law(t, state):
+        return [0.1] if t < 0.02 else [1.0 / 0]
+
+    live = Session(model, model.state(q=[0.3]), 1e-3, control=law)
+    live.advance(0.05)
+    assert live.paused and "ZeroDivisionError" in live.message
+    assert live.record.steps == 20 and (live.record.tau == 0.1).all()
+
+
 @pytest.mark.parametrize("given", [
     None, 7, "pause", {}, {"do": "explode"}, {"do": ["pause"]}, {"do": "speed"}, {"do": "speed", "value": "fast"},
     {"do": "speed", "value": 1e9}, {"do": "dt", "value": float("nan")}, {"do": "dt", "value": 0},

@@ -26,7 +26,7 @@ INTEGRATORS = {
 }
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
+def add_file(parser: argparse.ArgumentParser, *, json: bool = True) -> None:
     parser.add_argument("file", type=Path, help="mechanism: .urdf, .xml (MJCF), .sdf or .sexp")
     parser.add_argument("--floating", action="store_true", help="URDF, SDF: let the root link move freely")
     parser.add_argument(
@@ -34,7 +34,8 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         help="what to leave out of a robot file, for example friction,gazebo; see docs/urdf.md, docs/mjcf.md, docs/sdf.md",
     )  # fmt: skip
     parser.add_argument("--packages", type=Path, action="append", default=[], metavar="FOLDER", help="folder that holds packages of meshes")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+    if json:
+        parser.add_argument("--json", action="store_true", help="print one JSON object, errors too")
 
 
 def add_start(parser: argparse.ArgumentParser, *, duration: bool = True) -> None:

@@ -14,7 +14,7 @@ EPILOG = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    files.add_file(parser)
+    files.add_file(parser, json=False)
     files.add_start(parser, duration=False)
     parser.add_argument("--integrator", choices=files.INTEGRATORS, default="variational", help="what it starts with")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")

@@ -196,7 +196,7 @@ class _Reader:
             self._close(name, joined[name])
         for name, joint in self.joints.items():
             if joint.word("type") == "gearbox":
-                self._gearbox(name, joint)
+                self._gearbox(name, joint, joined)
 
     def _joined(self, name: str) -> tuple[str, str]:
         """Links that a joint connects; the world is one of them."""
@@ -420,9 +420,8 @@ class _Reader:
             found += hinges
         return found
 
-    def _gearbox(self, name: str, joint: Element) -> None:
+    def _gearbox(self, name: str, joint: Element, joined: dict[str, tuple[str, str]]) -> None:
         """angle of the child = -ratio * angle of the parent, both against the reference body, about <axis2> and <axis>."""
-        joined = {other: self._joined(other) for other, element in self.joints.items() if element.word("type") != "gearbox"}
         body, ratio = joint.need("gearbox_reference_body").text_word(), _value(joint, "gearbox_ratio", 1.0)
         hinges, signs = self._gear_joints(joint, joined), []
         for hinge, axis in zip(hinges, self._axes(joint), strict=True):

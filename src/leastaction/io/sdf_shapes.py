@@ -12,7 +12,7 @@ from .urdf_shapes import mesh
 from .xml_tree import Element, shortened
 
 _PLACED = {"visual": (VISUAL, "visual"), "collision": (COLLISION, "contact")}  # role, what is named in `ignore`
-_NO_THICKNESS = ("plane", "heightmap", "polyline", "image", "empty", "ellipsoid", "cone")
+_NOT_DRAWN = ("plane", "heightmap", "polyline", "image", "empty", "ellipsoid", "cone")
 
 
 def add_shape(
@@ -51,7 +51,7 @@ def _shape(given: Element, leftovers: Leftovers, paths: MeshPaths) -> Shape | No
             return mesh(
                 given, given.need("uri").text_word(), (1.0,) * 3 if scale is None else scale.text_numbers(3), paths, leftovers
             )
-    if given.tag in _NO_THICKNESS:
+    if given.tag in _NOT_DRAWN:
         leftovers.aside(given, f"shapes of the kind {given} are not drawn")
     else:
         leftovers.refuse("extensions", given, f"{given} is not a shape of SDF")

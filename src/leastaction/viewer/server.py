@@ -28,6 +28,7 @@ from .session import Control, Session
 HOST = "127.0.0.1"  # never 0.0.0.0: whoever reaches the port moves the mechanism
 RATE = 60.0  # frames per second
 _MOST_BYTES = 4096  # of a command
+_LONGEST = 0.1  # s of the clock that are made up for at once
 _PREVIEW = 2.0  # s that are simulated to see how much room the motion needs
 
 
@@ -125,7 +126,8 @@ class Server:
         while self._open and (seconds is None or last - began < seconds):
             self._obey()
             now = time.perf_counter()
-            self.session.advance(min(now - last, 0.1))  # a machine that slept does not make up for it
+            self.session.advance(min(now - last, _LONGEST))  # a machine that slept does not make up for it
+            self.session.behind |= now - last > _LONGEST
             last = now
             self._tell(self.session.frame())
             time.sleep(max(0.0, 1.0 / RATE - (time.perf_counter() - now)))

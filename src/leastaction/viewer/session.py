@@ -80,10 +80,10 @@ class Session:
             else:
                 self._keep(self._simulator.run(steps, control=self._with_hand(tau), progress=False))
             stopped = self._parts[-1].message if self._parts[-1].steps < steps else ""
-        except LeastActionError as error:
-            if getattr(error, "trajectory", None) is not None:
-                self._keep(error.trajectory)  # type: ignore[attr-defined]
-            stopped = str(error)
+        except Exception as error:  # of the control law too: nothing that was recorded is lost
+            if (made := getattr(error, "trajectory", None)) is not None:
+                self._keep(made)
+            stopped = str(error) if isinstance(error, LeastActionError) else f"{type(error).__name__}: {error}"
         if stopped:
             self.paused, self.message, self.pull = True, stopped, None
 
