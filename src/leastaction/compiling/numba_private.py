@@ -61,7 +61,7 @@ if AVAILABLE:
             ll_module.data_layout = self._codegen._data_layout
             for function in ll_module.functions:
                 if not function.is_declaration:
-                    passes, builder = self._codegen._function_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
+                    passes, builder = self._codegen._function_pass_manager(opt=2, loop_vectorize=False, slp_vectorize=False)
                     passes.run(function, builder)
 
         def finalize(self):

@@ -107,7 +107,7 @@ def check_force(
             report.refused[name] = demand_a_name(error, pair.mechanism, [type(f).__name__ for f in forces], f"{pair.name} with {name}")
             continue
         report.orders[name] = _law_order(pair, integrator, runs, truth)
-        _law_balance(pair, integrator, runs, report.conservative)
+        _law_balance(pair, integrator, runs, report)
         if report.conservative and integrator.symplectic and integrator.order % 2 == 0:
             _law_reversal(pair, integrator, start)
     assert report.orders, f"{pair.name}: every integrator refuses it: {report.refused}"
@@ -138,9 +138,9 @@ class _Pair:
         """dU along a variation of q, by differences of order six."""
         return float(slope(lambda s: self.energy(self.kin.advanced(q, s * direction)), 1e-2 / max(1.0, np.abs(direction).max())))
 
-    def power(self, q: Array, v: Array, t: float) -> float:
-        """Work per second that is not taken from U, W."""
-        return float(self.force(q, v, t) @ v) + self.energy_slope(q, v)
+    def power(self, q: Array, v: Array, t: float, has_energy: bool = True) -> float:
+        """Work per second that is not taken from U, W; the slope of U costs most of the time and is left out where there is none."""
+        return float(self.force(q, v, t) @ v) + (self.energy_slope(q, v) if has_energy else 0.0)
 
 
 def _pair(bench: Callable[[], Mechanism], forces: Sequence[Force]) -> _Pair:
@@ -215,13 +215,13 @@ def _law_order(pair: _Pair, integrator: Integrator, runs: list[Trajectory], trut
     return demand_order(pair.name, integrator, errors, _STEPS, _ROUNDING)
 
 
-def _law_balance(pair: _Pair, integrator: Integrator, runs: list[Trajectory], conservative: bool) -> None:
+def _law_balance(pair: _Pair, integrator: Integrator, runs: list[Trajectory], report: ForceReport) -> None:
     """Largest difference of the energy and the work done so far, with steps and with half of them."""
     defects = []
     for run in runs[1:]:
         work = np.zeros(len(run))
-        if not conservative:
-            power = np.array([pair.power(q, v, float(t)) for t, q, v in zip(run.t, run.q, run.v, strict=True)])
+        if not report.conservative:
+            power = np.array([pair.power(q, v, float(t), report.has_energy) for t, q, v in zip(run.t, run.q, run.v, strict=True)])
             work[1:] = np.cumsum(np.diff(run.t) * (power[1:] + power[:-1]) / 2)
         defects.append(float(np.abs(run.energy - run.energy[0] - work).max()))
     size = float(np.ptp(runs[-1].kinetic)) + float(np.abs(runs[-1].kinetic).max())
