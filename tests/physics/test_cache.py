@@ -21,12 +21,15 @@ from leastaction.compiling.gate import Entry
 
 PACKAGE = Path(leastaction.__file__).parent
 
-ACCELERATION = """
+TURN = """
 import json
+import numpy as np
 import leastaction as la
-from leastaction.kernels.tree import evaluate
-found = la.dynamics.forward(la.examples.chain(2).compile(), {"link1": 0.5})
-hits = sum(evaluate.forward.dispatcher.stats.cache_hits.values())
+from leastaction.kernels.maximal.evaluate import advance
+model = la.examples.ball_chain(2).compile()
+found = model.neutral()
+advance(model.tree, found, np.linspace(0.1, 0.6, 6))
+hits = sum(advance.dispatcher.stats.cache_hits.values())
 print(json.dumps({"found": [x.hex() for x in found], "hits": hits}))
 """
 
@@ -84,24 +87,24 @@ def copy(tmp_path):
 
 
 def test_an_edit_in_an_inlined_function_is_seen(copy, tmp_path):
-    """Gravity doubled in kernels/tree/loads.py, three calls below the only function whose file Numba itself would look at."""
+    """Turns the other way round in joints/rotation.py, three calls below the only function whose file Numba itself would look at."""
     source, package = copy
 
     def compute():
-        return json.loads(python(ACCELERATION, source, NUMBA_CACHE_DIR=str(tmp_path / "cache")))
+        return json.loads(python(TURN, source, NUMBA_CACHE_DIR=str(tmp_path / "cache")))
 
     first = compute()
     assert first["hits"] == 0
     again = compute()
     assert again["hits"] > 0 and again["found"] == first["found"], "the cache is not used at all"
-    loads = package / "kernels" / "tree" / "loads.py"
-    text = loads.read_text()
-    edited = text.replace("return cross(load3(body, i, MOMENT), g)", "return cross(load3(body, i, MOMENT), add(g, g))")
+    rotation = package / "joints" / "rotation.py"
+    text = rotation.read_text()
+    edited = text.replace("    w, u = quat_mul(w, u, wd, ud)\n", "    w, u = quat_mul(w, u, -wd, ud)\n")
     assert edited != text
-    loads.write_text(edited)
+    rotation.write_text(edited)
     changed = compute()
     assert changed["hits"] == 0 and changed["found"] != first["found"]
-    loads.write_text(text)
+    rotation.write_text(text)
     assert compute()["found"] == first["found"]
 
 
