@@ -206,3 +206,32 @@ def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])
     assert caught.value.code == 0 and COMMANDS[command].HELP in " ".join(capsys.readouterr().out.split())
+
+
+def test_sweep_varies_starts_masses_and_steps(arm, tmp_path, capsys):
+    out = tmp_path / "sweep.h5"
+    words = ["sweep", arm, "--param", "q:elbow=0:1:2", "--param", "mass:lower=1,2,-1", "--duration", "0.05", "--dt", "0.01"]
+    code, found = answer(capsys, *words, "--processes", 1, "--out", out)
+    assert code == 4 and [p["mass:lower"] for p in found["points"]] == [1, 2, -1] * 2 and list(found["errors"]) == ["2", "5"]
+    assert "mass:lower = -1, 2 kg in the file" in found["errors"]["2"]
+    alone = la.simulate(la.load(arm).compile(), q={"elbow": 1.0}, dt=0.01, duration=0.05)
+    assert found["results"][4]["end"] == alone.q[-1].tolist() != found["results"][3]["end"]
+    stored = la.Sweep.read(out)
+    assert np.array_equal(stored.results[4]["end"], alone.q[-1]) and stored.results[4]["message"] == "finished"
+    code, said = answer(capsys, *words, "--out", out)
+    assert code == 1 and "is there already; go on with it by resume=True" in said["error"]
+
+
+def test_sweep_shows_a_table_and_names_what_is_wrong(arm, capsys):
+    varied = ["--param", "dt=0.01,0.02", "--param", "integrator=variational,rk4"]
+    assert main(["sweep", str(arm), *varied, "--duration", "0.04", "--processes", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5 and lines[0].split()[:2] == ["dt", "integrator"] and lines[4].endswith("finished")
+    code, said = answer(capsys, "sweep", arm, "--param", "q:knee=1")
+    assert code == 1 and "q:knee" in said["error"] and "q:elbow" in said["error"]
+    code, said = answer(capsys, "sweep", arm, "--param", "dt=1", "--param", "dt=2")
+    assert code == 1 and "'dt' is given twice" in said["error"]
+    for wrong in ("dt", "dt=a", "dt=1:2", "dt=1:2:0", "integrator=magic"):
+        with pytest.raises(SystemExit):
+            main(["sweep", str(arm), "--param", wrong])
+        assert wrong.split("=")[0] in capsys.readouterr().err

@@ -161,3 +161,119 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(la.LeastActionError, match=r"leastaction\[cluster\]"):
         la.sweep(product, GRID, executor="tcp://somewhere:8786")
+
+
+# ------------------------------------------------------------------------------------------------------------------ in a file
+
+
+def described(k):
+    """What a store keeps: numbers, text, arrays of one size and of different sizes."""
+    if k == 3:
+        raise ValueError("not this one")
+    name = f"point {k} \N{GREEK SMALL LETTER OMEGA}"
+    return {"square": k * k, "third": k / 3, "name": name, "row": np.arange(4.0) * k, "rest": np.ones(k)}
+
+
+def equal(a, b):
+    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) and type(a[name]) is type(b[name]) for name in a)
+
+
+def test_a_store_gives_back_what_calls_returned(tmp_path):
+    path = tmp_path / "sweep.h5"
+    with ThreadPoolExecutor(2) as pool:
+        found = la.sweep(described, {"k": range(6)}, executor=pool, store=path)
+        again = la.Sweep.read(path)
+        assert again.points == found.points and list(again.errors) == [3] and "not this one" in again.errors[3] and again.results[3] is None
+        assert all(equal(again.results[k], described(k)) for k in (0, 1, 2, 4, 5))
+        assert [p.name for p in tmp_path.iterdir()] == ["sweep.h5"]
+        numbers = la.sweep(lambda x: 2.0 * x, {"x": [0.1, np.float64(0.2)]}, executor=pool, store=tmp_path / "numbers.h5")
+    assert la.Sweep.read(tmp_path / "numbers.h5").results == numbers.results == [0.2, 0.4]
+
+
+def test_a_store_goes_on_after_a_kill_at_any_byte(tmp_path):
+    """The file of a sweep that was killed is cut anywhere: what is whole is kept, the rest is run again."""
+    path, calls = tmp_path / "sweep.h5", []
+    log = tmp_path / "sweep.h5.writing"
+
+    def task(k):
+        calls.append(k)
+        if k == 5:
+            time.sleep(0.5)  # what came before is taken meanwhile
+            raise KeyboardInterrupt
+        return np.full(3, k)
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        la.sweep(task, {"k": range(8)}, executor=pool, store=path)
+    whole = log.read_bytes()
+    meanwhile = la.Sweep.read(path)
+    kept = int((~meanwhile.failed).sum())
+    assert kept and all(np.array_equal(meanwhile.results[k], np.full(3, k)) for k in range(kept))
+    for cut in (0, 5, 40, len(whole) // 2, len(whole) - 1, len(whole)):
+        path.unlink(missing_ok=True)
+        log.write_bytes(whole[:cut])
+        calls.clear()
+        with ThreadPoolExecutor(1) as pool:
+            found = la.sweep(lambda k: calls.append(k) or np.full(3, k), {"k": range(8)}, executor=pool, store=path, resume=True)
+        assert not found.errors and all(np.array_equal(r, np.full(3, k)) for k, r in enumerate(found.results))
+        assert len(calls) == len(set(calls)) and (cut < len(whole) or len(calls) == 8 - kept)
+
+
+def test_a_finished_store_runs_only_what_failed(tmp_path):
+    calls = []
+    for broken in (True, False):
+        with ThreadPoolExecutor(2) as pool:
+            task = lambda k, broken=broken: calls.append(k) or (1 / 0 if broken and k == 2 else k)
+            found = la.sweep(task, {"k": range(4)}, executor=pool, store=tmp_path / "s.h5", resume=True)
+    assert sorted(calls) == [0, 1, 2, 2, 3] and found.results == [0, 1, 2, 3] and not la.Sweep.read(tmp_path / "s.h5").errors
+
+
+def test_what_is_wrong_with_a_store_is_named_before_anything_runs(tmp_path):
+    ran = []
+    task = lambda **point: ran.append(point) or object()
+    (tmp_path / "there.h5").write_bytes(b"")
+    for message, given in {
+        "is there already": {"store": tmp_path / "there.h5"},
+        "cannot be written: No such file": {"store": tmp_path / "nowhere" / "s.h5"},
+        "the suffix is one of .h5": {"store": "sweep.csv"},
+        "goes on with a store": {"resume": True},
+        "give an earlier Sweep, or True": {"resume": 3},
+        "a store keeps points of numbers": {"store": tmp_path / "o.h5", "parameters": {"x": [object()]}},
+    }.items():
+        with pytest.raises(la.LeastActionError, match=message), ThreadPoolExecutor(1) as pool:
+            la.sweep(task, **{"parameters": {"x": [1]}, "executor": pool, **given})
+    assert not ran
+    with ThreadPoolExecutor(1) as pool:
+        la.sweep(lambda x: x, {"x": [1, 2]}, executor=pool, store=tmp_path / "s.h5")
+        with pytest.raises(la.StateError, match="other points"):
+            la.sweep(lambda x: x, {"x": [1, 3]}, executor=pool, store=tmp_path / "s.h5", resume=True)
+        assert la.Sweep.read(tmp_path / "s.h5").results == [1, 2]
+        with pytest.raises(la.StateError, match="a store keeps numbers, text, arrays"):
+            la.sweep(task, {"x": [1]}, executor=pool, store=tmp_path / "objects.h5")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    from leastaction.batch import store
+
+    real, room = store.Store.keep, [3]
+
+    def keep(self, k, result=None, error=""):
+        if not room[0]:
+            file, self._file = self._file, open("/dev/full", "ab", buffering=0)  # noqa: SIM115
+            monkeypatch.setattr(store.os, "ftruncate", lambda *_: None)
+            try:
+                return real(self, k, result, error)
+            finally:
+                self._file.close()
+                self._file = file
+        room[0] -= 1
+        return real(self, k, result, error)
+
+    monkeypatch.setattr(store.Store, "keep", keep)
+    with pytest.raises(la.StateError, match="No space left on device; nothing before is lost"), ThreadPoolExecutor(1) as pool:
+        la.sweep(lambda x: x, {"x": range(8)}, executor=pool, store=tmp_path / "s.h5")
+    monkeypatch.undo()
+    kept = la.Sweep.read(tmp_path / "s.h5")
+    assert (~kept.failed).sum() == 3 and all(kept.results[k] == k for k in np.flatnonzero(~kept.failed))
+    with ThreadPoolExecutor(1) as pool:
+        assert la.sweep(lambda x: x, {"x": range(8)}, executor=pool, store=tmp_path / "s.h5", resume=True).results == list(range(8))

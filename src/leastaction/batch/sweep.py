@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..checks import same, shown, whole_number
 from ..compiling.portable import Carrier
 from ..errors import LeastActionError, StateError
 from ..progress import Progress
+from .store import Store, read
 from .threads import usable_cores
 
 _CHUNK_SECONDS = 0.5  # how long a worker is busy with what it is sent
@@ -36,6 +38,11 @@ class Sweep:
     results: list[Any]  #: what the calls returned; None where one failed
     errors: dict[int, str] = field(default_factory=dict)  #: by point, the traceback of what it raised, or why it was lost
     elapsed: float = 0.0  #: wall time, s
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Sweep:
+        """The sweep that `la.sweep(..., store=path)` wrote, also while it is written."""
+        return cls(*read(path))
 
     @property
     def failed(self) -> NDArray[np.bool_]:
@@ -78,7 +85,8 @@ def sweep(
     executor: Any = None,
     processes: int | None = None,
     retries: int = 2,
-    resume: Sweep | None = None,
+    store: str | PathLike[str] | None = None,
+    resume: Sweep | bool | None = None,
     progress: bool | None = None,
 ) -> Sweep:
     """Call task(**point) at many points; results come back in their order, whichever was finished first.
@@ -88,7 +96,10 @@ def sweep(
                 scheduler, "tcp://..." (extra `cluster`)
     processes   how many, if there is no executor; by default one for every core
     retries     how often a point is tried again whose worker was lost
-    resume      an earlier sweep of the same points, for example of an exception (`error.sweep`): only what it lacks is run
+    store       a .h5 file (extra `hdf5`) to which results go as they come back: numbers, text, arrays, or {name: one of these}.  A process
+                that is killed loses none of them; `Sweep.read` reads the file, meanwhile too
+    resume      an earlier sweep of the same points, for example of an exception (`error.sweep`): only what it lacks is run.  True: go on
+                with the store; what failed there is tried again
 
     A call that raises is named in `errors`, the others go on.  Points are sent in chunks that take a worker about half a second.
     """
@@ -99,19 +110,23 @@ def sweep(
     count = usable_cores() if processes is None else whole_number(processes, 1, "processes")
     if executor is not None and processes is not None:
         raise StateError("give an executor or a number of processes, not both")
-    done = _Run(_Task(task), points, retries, resume)
+    done = _Run(_Task(task), points, retries)
     pickle.dumps(done.task)  # or it is named now what cannot be sent
+    done.take_up(resume, store)
     pool = _OwnPool(count) if executor is None else _Given(*_as_executor(executor))
     began = time.perf_counter()
     try:
         with Progress(max(len(points), 1), None, progress) as bar:
             done.run(pool, bar)
+        if done.store is not None:
+            done.store.finish()
     except BaseException as error:  # Ctrl-C too: what was made is not lost
         with suppress(Exception):
             error.sweep = done.finished(time.perf_counter() - began, type(error).__name__)  # type: ignore[attr-defined]
         raise
     finally:
         pool.close()
+        done.close()
     return done.finished(time.perf_counter() - began)
 
 
@@ -136,20 +151,40 @@ def _points(parameters: Any) -> list[dict[str, Any]]:
 class _Run:
     """What is still to be done, and what is there already."""
 
-    def __init__(self, task: _Task, points: list[dict[str, Any]], retries: int, resume: Sweep | None):
+    def __init__(self, task: _Task, points: list[dict[str, Any]], retries: int):
         self.task, self.points, self.retries = task, points, retries
         self.results: list[Any] = [None] * len(points)
         self.errors: dict[int, str] = dict.fromkeys(range(len(points)), _NOT_RUN)
         self.lost: dict[int, int] = {}  # point -> how often its worker was lost
         self.cost = np.inf  # s per point, measured
-        if resume is not None:
-            if not isinstance(resume, Sweep) or not same(resume.points, points):
-                raise StateError("resume: that sweep is none of these points; give the same parameters, or leave resume out")
-            for k in np.flatnonzero(~resume.failed).tolist():
-                self.results[k] = resume.results[k]
-                del self.errors[k]
-        self.open = deque(sorted(self.errors))
+        self.store: Store | None = None
+        self.open = deque(range(len(points)))
         self.suspects: deque[int] = deque()  # points whose worker was lost: each is tried again alone
+
+    def take_up(self, resume: Sweep | bool | None, path: str | PathLike[str] | None) -> None:
+        """What an earlier sweep has made."""
+        made: dict[int, Any] = {}
+        if isinstance(resume, Sweep):
+            if not same(resume.points, self.points):
+                raise StateError("resume: that sweep is none of these points; give the same parameters, or leave resume out")
+            made = {k: resume.results[k] for k in np.flatnonzero(~resume.failed).tolist()}
+        elif resume not in (None, False, True):
+            raise StateError(f"resume = {shown(resume)}; give an earlier Sweep, or True with the store to go on with")
+        if path is not None:
+            self.store = Store(path, self.points, resume is True)
+            for k, result in made.items():
+                self.store.keep(k, result)
+            made = dict(self.store.results)
+        elif resume is True:
+            raise StateError("resume = True goes on with a store; give it as store='sweep.h5'")
+        for k, result in made.items():
+            self.results[k] = result
+            del self.errors[k]
+        self.open = deque(sorted(self.errors))
+
+    def close(self) -> None:
+        if self.store is not None:
+            self.store.close()
 
     def run(self, pool: Any, bar: Progress) -> None:
         running: dict[Future, list[int]] = {}
@@ -191,13 +226,21 @@ class _Run:
             self._lose(chunk, error)
             return isinstance(error, BrokenExecutor)
         for k, (returned, value) in zip(chunk, found, strict=True):
+            result = pickle.loads(value) if returned else None
+            self._keep(k, result, "" if returned else value)
             if returned:
-                self.results[k] = pickle.loads(value)
+                self.results[k] = result
                 del self.errors[k]
             else:
                 self.errors[k] = value
+        if self.store is not None:
+            self.store.flush()
         self.cost = seconds / len(chunk)
         return False
+
+    def _keep(self, k: int, result: Any, error: str) -> None:
+        if self.store is not None:
+            self.store.keep(k, result, error)
 
     def _lose(self, chunk: list[int], error: Exception) -> None:
         for k in chunk:
@@ -208,6 +251,7 @@ class _Run:
                     f"its worker was lost {self.lost[k]} times ({type(error).__name__}: {error}). Does the call end the process, or take "
                     "too much memory? A script that calls sweep needs the line: if __name__ == '__main__':"
                 )
+                self._keep(k, None, self.errors[k])
             else:
                 self.suspects.append(k)
 

@@ -18,6 +18,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from io import FileIO
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -106,7 +107,7 @@ class Writer:
         self._growing = [name for name in (*ROWS, *STEPS) if name != "tau" or forces_of_every_step]
         self._constants = {} if forces_of_every_step or run.tau is None else {"constant.tau": run.tau}
         self._files: dict[str, IO[bytes]] = {}
-        self._lock = _locked(self.folder)
+        self._lock = locked(self.folder / "lock")
 
     @classmethod
     def new(cls, path: Path, header: Header, start: Trajectory, forces_of_every_step: bool) -> Writer:
@@ -141,8 +142,7 @@ class Writer:
     def __exit__(self, *reason: object) -> None:
         for file in self._files.values():
             file.close()
-        if self._lock is not None:
-            self._lock.close()
+        self._lock.close()
 
     def append(self, part: Trajectory, first: bool = False) -> None:
         """Add a part whose first node is the last one written, and make it safe."""
@@ -260,16 +260,16 @@ def _replace(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     os.replace(part, path)
 
 
-def _locked(folder: Path) -> IO[bytes] | None:
-    """Held as long as the process lives, so that no two write to one folder."""
+def locked(path: Path) -> FileIO:
+    """A file to append to, held as long as the process lives, so that no two write to it."""
+    file = open(path, "ab", buffering=0)  # noqa: SIM115 - held
     try:
         import fcntl
     except ImportError:  # not on this system
-        return None
-    file = open(folder / "lock", "wb")  # noqa: SIM115 - held
+        return file
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
-        raise StateError(f"{str(folder)!r} is being written by another process; wait for it, or give another path") from None
+        raise StateError(f"{str(path)!r} is being written by another process; wait for it, or give another path") from None
     return file
