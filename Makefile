@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds fuzz mutation lint robots kills bench papers docs clean
+.PHONY: demo test public bounds fuzz mutation lint robots kills wheel bench papers docs clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -49,6 +49,10 @@ fuzz: $(VENV)/.ready-test
 # a recorded run that is killed fifty times
 kills: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.kills 50
+
+# wheel and sdist, built, installed and used in new environments of every Python from 3.11 to 3.14 that is here
+wheel: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.wheel
 
 # every figure and table of the papers, with verdicts, into papers-report/index.html (make papers WHAT="lee --quick" ...)
 papers: $(VENV)/.ready-papers
