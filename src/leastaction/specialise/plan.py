@@ -65,7 +65,8 @@ def plan(units: list[Unit], tree: Tree, work: Work, coarse: bool) -> list[Planne
 
 def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, work: Work) -> tuple[Tracer, Facts]:
     tracer = Tracer(bodies, facts, len(tree.wrench_on) + len(tree.pair_on))  # mechanisms with laws on bodies are not specialised
-    lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target", "load", "step")} | dict.fromkeys(unit.vectors, len(work.d))
+    lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target", "load", "step")}
+    lengths |= dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
     m = SimpleNamespace(**tree._asdict() | {"link": tracer.link()} | {name: arrays[name] for name in constants})
     w = SimpleNamespace(laws=None, **{name: array for name, array in arrays.items() if name not in constants})
