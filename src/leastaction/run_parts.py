@@ -54,7 +54,7 @@ def run_for(simulator: Simulator, duration: float, steps: int | None, tau, contr
     seconds = checked_seconds(duration, steps, tau, control)
     every, end = whole_number(record_every, 1, "record_every"), simulator.t + seconds
     forces = check_forces(tau, 0, simulator.model)
-    parts = [simulator.run(0)]
+    parts = [simulator._run(0, forces, None, every, False, end)]
     try:
         while simulator.t < end:
             parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))

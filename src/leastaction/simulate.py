@@ -154,11 +154,12 @@ class Simulator:
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")
         self._limits = LimitWatch(model)
         self._stops = self._limits if self._limits and self.limits == "stop" else None
-        events = checked_events(when)
+        events = () if when is None else checked_events(when)
         self._events = EventWatch(events, model, self.integrator, self._evaluate, self._stops) if events else None
         self._watch = self._events or self._stops
         self._check_start(start.q)
-        self.steps, self._schedule = 0, Schedule((), start.t, self.dt, True)
+        self.steps, self._first_time = 0, start.t
+        self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
         self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
         self._nothing = np.zeros(model.nv)  # times a number that is not finite is not finite
@@ -371,8 +372,8 @@ class Simulator:
             self.trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
         return self.trajectory
 
-    def _scheduled(self, every: Every | Sequence[Every] | None) -> Schedule:
-        return Schedule(checked_callbacks(every), self._schedule.begun, self.dt, self.integrator.uniform)
+    def _scheduled(self, every: Every | Sequence[Every] | None) -> Schedule | None:
+        return None if every is None else Schedule(checked_callbacks(every), self._first_time, self.dt, self.integrator.uniform)
 
     def _finished(self, record: Record, began: float, forces: NDArray[np.float64], found: int) -> Trajectory:
         """What was recorded, with the present node at the end."""
@@ -407,12 +408,12 @@ class Simulator:
         self._before_moving()
         while done < steps:
             size = min(chunk, steps - done)
-            if self._schedule:
+            if self._schedule is not None:
                 size = min(size, self._schedule.steps_left(self.steps, self.t))
             tau = forces if len(forces) == 1 else forces[done : done + size]
             began, t = time.perf_counter(), self.t
             ctrl_c.hold()
-            result = self._advance(size, tau, record, min(end, self._schedule.end(t)) if self._schedule else end)
+            result = self._advance(size, tau, record, end if self._schedule is None else min(end, self._schedule.end(t)))
             self.steps += result.steps
             done += result.steps
             if result.limit:
@@ -426,7 +427,7 @@ class Simulator:
                 self._last_tau[:] = tau[min(result.steps, len(tau)) - 1]
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
-            if self._schedule and not result.failure and not result.limit:
+            if self._schedule is not None and not result.failure and not result.limit:
                 result.limit = self._schedule.call(self.steps, t, self.t, self._node)
             if result.failure or result.limit or not self.t < end:
                 return result
@@ -476,7 +477,7 @@ class Simulator:
             elif add_step(record, now.evaluations[0]) or result.limit:
                 copy_row(now, 0, record)
             ctrl_c.release()
-            if self._schedule and not result.limit:
+            if self._schedule is not None and not result.limit:
                 result.limit = self._schedule.call(self.steps, t, self.t, self._node)
             if result.limit:
                 return result
