@@ -162,7 +162,6 @@ class Simulator:
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
         self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
-        self._nothing = np.zeros(model.nv)  # times a number that is not finite is not finite
         self._alone, self._evaluating = Alone(), threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)
@@ -486,7 +485,7 @@ class Simulator:
 
     def _checked_forces(self, tau: Coordinates) -> NDArray[np.float64]:
         """Joint forces (nv,) as they are, if there is plainly nothing wrong with them; otherwise with a closer look."""
-        if type(tau) is np.ndarray and tau.dtype is _FLOAT and tau.shape == self._last_tau.shape and isfinite(tau.dot(self._nothing)):
+        if type(tau) is np.ndarray and tau.dtype is _FLOAT and tau.shape == self._last_tau.shape and isfinite(np.vdot(tau, tau)):
             return tau
         return self.model.velocities(tau, "tau")
 
