@@ -25,7 +25,7 @@ _ROOMS = {
     "coordinates.conversion": "MaximalState to_maximal to_minimal",
     "dynamics": "discrete",
     "errors": "ConvergenceError FormatError LeastActionError LimitError MechanismError SingularMassError StateError",
-    "forces": "CustomForce Damper Drag LinearSpring NonlinearSpring Spring UserPotential Wrench",
+    "forces": "CustomForce Damper Drag DryFriction LinearSpring NonlinearSpring Spring UserPotential Wrench",
     "frames": "FrameTree",
     "integrators": "AdaptiveStep Composition FloatingBase Heun Integrator Maximal Midpoint RK4 RKMK4 SemiImplicitEuler Trapezoid "
     "Variational",
@@ -35,7 +35,7 @@ _ROOMS = {
     "linearization": "Linearization linearize",
     "mechanism": "Mechanism",
     "model": "Model",
-    "motors": "Motor",
+    "motors": "Motor Servo",
     "page": "show",
     "pose": "Pose",
     "reactions": "Reaction Reactions",

@@ -20,7 +20,7 @@ from .constraints import (
 from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
 from .errors import ConvergenceError, FormatError, LeastActionError, LimitError, MechanismError, SingularMassError, StateError
-from .forces import CustomForce, Damper, Drag, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .forces import CustomForce, Damper, Drag, DryFriction, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree
 from .integrators import (
     RK4,
@@ -42,7 +42,7 @@ from .limits import Limit
 from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
-from .motors import Motor
+from .motors import Motor, Servo
 from .page import show
 from .pose import Pose
 from .reactions import Reaction, Reactions
@@ -57,11 +57,11 @@ __version__: str
 
 __all__ = [
     "AdaptiveStep", "Box", "Cam", "Capsule", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
-    "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
+    "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
     "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Maximal",
     "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor", "NonlinearSpring", "Planar", "PointOnPlane",
     "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep",
+    "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep",
     "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
     "constraints", "crosscheck", "discrete", "dynamics", "examples", "gym", "library", "linearize", "load", "open", "page", "plot",
     "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",

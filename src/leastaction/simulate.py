@@ -25,7 +25,7 @@ from .model import Coordinates, Model, checked_model
 from .progress import Progress, interrupt_later
 from .reactions import Nodes, Reactions
 from .records import stream
-from .run_input import MOST_STEPS, Control, check_control, check_forces, checked_seconds, count_steps, memory
+from .run_input import MOST_STEPS, Control, check_control, check_forces, checked_seconds, count_steps, memory, with_targets
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
 from .state import State, checked_state
@@ -45,6 +45,7 @@ def simulate(
     steps: int | None = None,
     integrator: Integrator | None = None,
     tau: ArrayLike | None = None,
+    targets: Coordinates = None,
     control: Control | None = None,
     q: Coordinates = None,
     v: Coordinates = None,
@@ -61,7 +62,8 @@ def simulate(
     dt            step, s; or "certified": the longest step that is certified to be solvable from the start (leastaction.solvability)
     duration      rounded to whole steps; with an integrator that chooses its steps, until the first node at or after it
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
-    control       instead of tau, a function (t, state) -> tau called before every step
+    targets       of the servos: {servo: coordinate or (coordinate, velocity)}, or an array as in `Model.inputs`, or (steps, ...) such rows
+    control       instead of tau, a function (t, state) -> tau (or model.inputs(tau, targets)) called before every step
     record_every  keep every n-th node, and always the last one
     progress      show a progress bar; by default on a terminal when the run is long
     guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
@@ -73,6 +75,7 @@ def simulate(
     resume        go on with what stands in that file, bit for bit as if the run had never stopped; begin if there is none
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits)
+    tau = with_targets(model, tau, targets, control)
     if resume and record_to is None:
         raise StateError("resume=True goes on with a file; give its path as record_to='run.h5'")
     if record_to is not None:
@@ -140,7 +143,7 @@ class Simulator:
         self._check_start(start.q)
         self.steps = 0
         self._evaluator = ClosedEvaluator(model)
-        self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
+        self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
         self._busy = threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)
@@ -217,14 +220,14 @@ class Simulator:
         Those of a node, without the time axis of `run.reactions`.
         """
         now = self._node()
-        tau = np.broadcast_to(self._last_tau, (1, 2, self.model.nv))
+        tau = np.broadcast_to(self._last_tau, (1, 2, self.model.inputs_per_step))
         nodes = Nodes(self.model, np.array([now.t]), now.q[None], now.v[None], now.p[None], tau)
         return Reactions(self.integrator, nodes, self.dt, single=True)
 
-    def step(self, tau: Coordinates = None) -> None:
-        """One step with the joint forces tau held constant over it."""
+    def step(self, tau: Coordinates = None, targets: Coordinates = None) -> None:
+        """One step with the joint forces tau and the targets of servos held constant over it."""
         with self._alone():
-            self._tau[0] = 0.0 if tau is None else self.model.velocities(tau, "tau")
+            self._tau[0] = self.model.inputs(tau, targets)
             result = self._one_step()
             if result.failure:
                 record = self._stepper.make_record(1, 0)
@@ -272,6 +275,7 @@ class Simulator:
         steps: int,
         *,
         tau: ArrayLike | None = None,
+        targets: Coordinates = None,
         control: Control | None = None,
         record_every: int = 1,
         progress: bool | None = None,
@@ -284,7 +288,7 @@ class Simulator:
         steps = whole_number(steps, 0, "steps")
         record_every = whole_number(record_every, 1, "record_every")
         check_control(tau, control)
-        forces = check_forces(tau, steps, self.model)
+        forces = check_forces(with_targets(self.model, tau, targets, control), steps, self.model)
         with self._alone():
             return self._run(steps, forces, control, record_every, progress, np.inf)
 
@@ -422,7 +426,7 @@ class Simulator:
         forces = control(self.t, self._node())
         if forces is None:
             raise StateError(f"the control law returned None at t = {self.t:g} s; return joint forces, for example [0.0] * {self.model.nv}")
-        return self.model.velocities(forces, "tau")
+        return self.model.inputs(forces)
 
     def _failure(self, result: Advance, trajectory: Trajectory) -> ConvergenceError:
         message = f"step {self.steps} at t = {self.t:g} s with dt = {self.dt:g} s: {result.failure}"

@@ -49,7 +49,7 @@ class Trajectory:
     errors: Array | None = None  #: (T,) largest violation of a constraint, if the integrator kept any
     multipliers: Array | None = None  #: (T, m) impulses of the constraint rows over the step that ends in the node
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
-    tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step
+    tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step; then targets of servos
     every: int = 1  #: after how many steps a node was recorded
     remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
     continuation: Continuation | None = None  #: what the integrator remembered at the last node; `state()` carries it on
@@ -125,7 +125,8 @@ class Trajectory:
     @cached_property
     def work(self) -> Array:
         """(T,) work since the first node, J: of joint forces and control laws, wrenches, functions of yours, prescribed motions."""
-        tau = self.tau if self.tau is not None and self.tau.any() else None
+        tau = None if self.tau is None else self.tau[:, : self.model.nv]
+        tau = tau if tau is not None and tau.any() else None
         self._need_all_nodes("work", bool(tau is not None or ledger.acts(self.model)))
         applied = ledger.summed(self.t, ledger.applied_powers(self.model, self.t, self.q, self.v))
         steps = ledger.driving_work(self.model, self.t, self.q, self.multipliers)
@@ -231,9 +232,9 @@ class Trajectory:
 
     def _tau_around(self) -> Array:
         """(T, 2, nv) joint forces of the step that ends in each recorded node, and of the one that starts there."""
-        around = (len(self), 2, self.model.nv)
+        around = (len(self), 2, self.model.inputs_per_step)
         if self.tau is None or len(self.tau) == 0:
-            return np.zeros(around)
+            return np.broadcast_to(self.model.inputs(), around)
         if len(self.tau) == 1:
             return np.broadcast_to(self.tau, around)
         start = np.minimum(self.every * np.arange(len(self)), self.steps)  # the last node is recorded whatever `every` is

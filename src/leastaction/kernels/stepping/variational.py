@@ -17,6 +17,7 @@ from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..tree.actuation import forget_stops, has_stopped, hold_joints, is_actuated, keep_slopes, slopes_changed, stop_at_rest
 from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
 from ..tree.midpoint_potentials import factorise_middle, solve_middle
@@ -79,7 +80,13 @@ def evaluate_step(sweeps, m, w, mid, con, memory, options, first):
         grow_old(memory)
     if con is not None:
         constrained_residual(m, w, con, t + h)
-        norm = max(largest(w.r), memory[SCALE] * violation(con))
+        norm = memory[SCALE] * violation(con)
+    if m.has_friction:
+        if first:
+            forget_stops(w)
+        hold_joints(m, w)
+    if con is not None or m.has_friction:
+        norm = max(largest(w.r), norm if con is not None else 0.0)
     return relative_size(norm, options.tol * memory[SCALE])
 
 
@@ -91,9 +98,13 @@ def choose(s, size):
 @inlined
 def choose_factorisation(sweeps, m, w, mid, con, memory, options, size):
     """Three of rising cost: the one at hand, that of the Jacobian to first order in the displacements, the exact one."""
+    if is_actuated(m) and slopes_changed(w):
+        memory[RATE] = ALWAYS_NEW
     used = choose_soonest(memory, size, mid is None, options.patient)
     if used == OLD:
         return used
+    if is_actuated(m):
+        keep_slopes(w)
     sweeps.assemble(m, w, options.h, options.retraction, used == EXACT)
     if mid is None:
         sweeps.factorise(m, w, options.h)
@@ -127,6 +138,8 @@ def solve_linear(sweeps, m, w, mid, con, h):
 @inlined
 def move(s, fraction):
     move_unknowns(s.w.d, s.w.d_old, s.w.step, s.con, fraction)
+    if s.m.has_friction:
+        stop_at_rest(s.m, s.w)
 
 
 @inlined
@@ -157,7 +170,18 @@ def restore_impulses(con):
             con.lam[a] = con.lam_last[a]
 
 
-EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrinks, restart, (BOLD, CAREFUL))
+@inlined
+def shrinks(s, new, old, fraction, correction, manner):
+    return residual_shrinks(s, new, old, fraction, correction, manner) or stops(s.m, s.w, new)
+
+
+@inlined
+def stops(m, w, new):
+    """A joint with dry friction that comes to rest may let the residual grow: the others do not know of it yet."""
+    return m.has_friction and new < UNBOUNDED and has_stopped(w)
+
+
+EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (BOLD, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step

@@ -1,0 +1,150 @@
+"""Servos and dry friction of joints: forces that are taken at the end of a step.   docs/actuation.md
+
+The force f of a step acts as one impulse at the node where the step starts, as the potential does:
+
+    r -= kick f(q + d, d/h) - push
+
+kick    the time it stands for: half of the step before and half of this one; half a step where a run starts
+push    what the momentum at the node has of it already: the force of the last step over half of that step
+
+f falls as d grows, so that the equations keep their one solution however stiff a servo is, and what oscillates too fast for the step is damped out
+(implicit Euler: L-stable, order 1).  With `push` in it, the momentum of a joint that is held at rest is zero.
+"""
+
+from math import inf
+
+from ...compiling.decorators import inlined, kernel
+from .layout import SERVO_HIGH, SERVO_KD, SERVO_KP, SERVO_LOW
+
+
+@inlined
+def is_actuated(m):
+    """Are there forces of this kind?"""
+    return m.has_friction or m.servo_on.shape[0] > 0
+
+
+@inlined
+def servo_force(m, e, error, rate):
+    """Force of servo e within its limits, and is it between them?"""
+    f = m.servo[e, SERVO_KP] * error + m.servo[e, SERVO_KD] * rate
+    if f > m.servo[e, SERVO_HIGH]:
+        return m.servo[e, SERVO_HIGH], False
+    if f < m.servo[e, SERVO_LOW]:
+        return m.servo[e, SERVO_LOW], False
+    return f, True
+
+
+@kernel
+def begin_actuation(w, h):
+    """The first node: there was no step before."""
+    w.kick[0] = 0.5 * h
+    for j in range(w.push.shape[0]):
+        w.push[j] = 0.0
+
+
+@inlined
+def take_aim(w, tau, row):
+    """Targets of the servos: they follow the joint forces in a row of inputs."""
+    nv = w.d.shape[0]
+    for e in range(w.aim.shape[0]):
+        w.aim[e] = tau[row, nv + e]
+
+
+@kernel
+def drive_joints(m, w, h):
+    """r -= impulses of the servos for the increment d.  Writes drive (their forces), slope, and drive_size (what r is made of)."""
+    servos, kick, top = m.servo_on.shape[0], w.kick[0], 0.0
+    for j in range(w.d.shape[0]):
+        w.drive[j] = 0.0
+        w.slope[j] = 0.0
+    for e in range(servos):
+        j, k = m.servo_on[e, 0], m.servo_on[e, 1]
+        error, rate = w.aim[e] - w.q[k] - w.d[j], w.aim[servos + e] - w.d[j] / h
+        f, inside = servo_force(m, e, error, rate)
+        if inside:
+            w.slope[j] += kick * (m.servo[e, SERVO_KP] + m.servo[e, SERVO_KD] / h)
+            top = max(top, kick * (m.servo[e, SERVO_KP] * abs(error) + m.servo[e, SERVO_KD] * abs(rate)))
+        top = max(top, kick * abs(f))
+        w.drive[j] += f
+    for j in range(w.d.shape[0]):
+        top = max(top, abs(w.push[j]))
+        w.r[j] -= kick * w.drive[j] - w.push[j]
+    w.drive_size[0] = top
+
+
+@kernel
+def hold_joints(m, w):
+    """r -= impulses of dry friction: of a joint that moves against its motion, of one at rest what holds it, as far as friction can.
+
+    A joint that is held does not move: its slope is infinite, so its pivot is, and corrections leave it where it is.  One that a correction
+    has just brought to rest is held for one correction more, which the other joints need to take notice; then its force says whether it sticks.
+    """
+    for j in range(w.d.shape[0]):
+        most = w.kick[0] * m.friction[j]
+        if most > 0.0:
+            impulse = -most if w.d[j] > 0.0 else most
+            if w.d[j] == 0.0:
+                impulse = min(max(w.r[j], -most), most)
+                if impulse == w.r[j] or w.stopped[j] > 0.0:
+                    w.slope[j] = inf
+            w.r[j] -= impulse
+            w.drive[j] += m.friction[j] * impulse / most
+
+
+@kernel
+def stop_at_rest(m, w):
+    """A correction that would turn the motion of a joint with dry friction round ends at rest."""
+    for j in range(w.d.shape[0]):
+        w.stopped[j] = 0.0
+        if m.friction[j] > 0.0 and w.d_old[j] * w.d[j] < 0.0:
+            w.d[j] = 0.0
+            w.stopped[j] = 1.0
+
+
+@kernel
+def has_stopped(w):
+    """Did the last correction bring a joint with dry friction to rest?"""
+    for j in range(w.d.shape[0]):
+        if w.stopped[j] > 0.0:
+            return True
+    return False
+
+
+@kernel
+def forget_stops(w):
+    for j in range(w.d.shape[0]):
+        w.stopped[j] = 0.0
+
+
+@kernel
+def slopes_changed(w):
+    """Is the factorisation at hand one for other slopes: another joint sticks, another servo is at its limit?"""
+    for j in range(w.slope.shape[0]):
+        if w.slope[j] != w.slope_used[j]:
+            return True
+    return False
+
+
+@kernel
+def keep_slopes(w):
+    for j in range(w.slope.shape[0]):
+        w.slope_used[j] = w.slope[j]
+
+
+@kernel
+def arrive_driven(w, h, kick):
+    """At the end of a step of length h: half of its force is in the momentum there."""
+    for j in range(w.d.shape[0]):
+        w.push[j] = 0.5 * h * w.drive[j]
+        w.target[j] += w.push[j]
+    w.kick[0] = kick
+
+
+@kernel
+def add_servo_forces(m, q, v, tau, forces):
+    """forces += those of the servos in continuous time; tau: a row of inputs."""
+    nv, servos = v.shape[0], m.servo_on.shape[0]
+    for e in range(servos):
+        j = m.servo_on[e, 0]
+        f, _ = servo_force(m, e, tau[nv + e] - q[m.servo_on[e, 1]], tau[nv + servos + e] - v[j])
+        forces[j] += f
