@@ -95,6 +95,15 @@ class Model:
         return any(isinstance(b.joint, SymbolicJoint) for b in self.bodies)
 
     @property
+    def joints_with_dry_friction(self) -> tuple[str, ...]:
+        return tuple(name for name in self.joint_names if self.tree.friction[self.v_slice(name)].any()) if self.tree.has_friction else ()
+
+    @property
+    def is_actuated(self) -> bool:
+        """Are there servos or dry friction: forces that are taken at the end of a step?"""
+        return bool(self.servos or self.tree.has_friction)
+
+    @property
     def calls_user_functions(self) -> bool:
         """Are there forces written as functions: CustomForce, laws on bodies?"""
         return bool(len(self.tree.custom) or len(self.tree.law_on))

@@ -72,6 +72,9 @@ class AdaptiveStep(Integrator):
         if not tree.in_tree(model.closures):
             self.refuse_constraints(model)
         self.refuse_charts(model)
+        why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         return AdaptiveStepper(self, model, state, dt)
 
     def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:

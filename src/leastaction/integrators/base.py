@@ -175,6 +175,22 @@ class Integrator(Carrier):
                 "use integrator=Variational(), or describe the rotor as a body with a Gear"
             )
 
+    def refuse_dry_friction(self, model: Model, why: str) -> None:
+        """To be called by integrators that cannot tell whether a joint sticks."""
+        if sticking := model.joints_with_dry_friction:
+            raise StateError(
+                f"{type(self).__name__} cannot let joints stick: {why}, and joint {listed(sticking)} of {model.name!r} has dry friction; "
+                "use integrator=Variational(), Midpoint() or Trapezoid()"
+            )
+
+    def refuse_servos(self, model: Model, why: str) -> None:
+        """To be called by integrators that cannot take the force of a servo at the end of a step."""
+        if model.servos:
+            raise StateError(
+                f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo {listed([s.name for s in model.servos])}; "
+                "use integrator=Variational(), Midpoint() or Trapezoid(), or a control law with small gains in their place"
+            )
+
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")
 

@@ -30,6 +30,7 @@ class Explicit(Integrator):
     def start(self, model: Model, state: State, dt: float) -> ExplicitStepper:
         if not tree.in_tree(model.closures):
             self.refuse_constraints(model)
+        self.refuse_dry_friction(model, "it takes forces at the start of a step, where the one that holds a joint is not known")
         return ExplicitStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

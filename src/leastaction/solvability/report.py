@@ -165,7 +165,7 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
 
 def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordinates = None, factor: float = 1.2) -> float:
     """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none."""
-    forces = model.velocities(tau, "tau")[None]
+    forces = model.inputs(tau)[None]
     h = 1e-4
     while h < LONGEST_TRIED:
         stepper = integrator.start(model, state, h)

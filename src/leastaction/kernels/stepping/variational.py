@@ -17,7 +17,7 @@ from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
-from ..tree.actuation import forget_stops, has_stopped, hold_joints, is_actuated, keep_slopes, slopes_changed, stop_at_rest
+from ..tree.actuation import forget_stops, hold_joints, is_actuated, keep_pulls, keep_slopes, slopes_changed, stop_at_rest, stops
 from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
 from ..tree.midpoint_potentials import factorise_middle, solve_middle
@@ -132,6 +132,8 @@ def solve_linear(sweeps, m, w, mid, con, h):
     for j in range(w.d.shape[0]):
         w.d_old[j] = w.d[j]
         w.step[j] = w.z[j]
+    if m.has_friction:
+        keep_pulls(m, w)
     return 0.0  # its size is of no use here
 
 
@@ -139,7 +141,7 @@ def solve_linear(sweeps, m, w, mid, con, h):
 def move(s, fraction):
     move_unknowns(s.w.d, s.w.d_old, s.w.step, s.con, fraction)
     if s.m.has_friction:
-        stop_at_rest(s.m, s.w)
+        stop_at_rest(s.m, s.w, s.w.d_old, s.w.d)
 
 
 @inlined
@@ -172,13 +174,7 @@ def restore_impulses(con):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or stops(s.m, s.w, new)
-
-
-@inlined
-def stops(m, w, new):
-    """A joint with dry friction that comes to rest may let the residual grow: the others do not know of it yet."""
-    return m.has_friction and new < UNBOUNDED and has_stopped(w)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or stops(s.m, s.w, new, 0.0)
 
 
 EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (BOLD, CAREFUL))

@@ -14,7 +14,11 @@ f falls as d grows, so that the equations keep their one solution however stiff 
 from math import inf
 
 from ...compiling.decorators import inlined, kernel
+from ..solving.sizes import UNBOUNDED
 from .layout import SERVO_HIGH, SERVO_KD, SERVO_KP, SERVO_LOW
+
+
+SETTLED = 0.1  # of the force by which friction is exceeded: what may be left of the residual of the other joints when one is let go
 
 
 @inlined
@@ -76,34 +80,63 @@ def drive_joints(m, w, h):
 def hold_joints(m, w):
     """r -= impulses of dry friction: of a joint that moves against its motion, of one at rest what holds it, as far as friction can.
 
-    A joint that is held does not move: its slope is infinite, so its pivot is, and corrections leave it where it is.  One that a correction
-    has just brought to rest is held for one correction more, which the other joints need to take notice; then its force says whether it sticks.
+    A joint that is held does not move: its slope is infinite, so its pivot is, and corrections leave it where it is.  One that friction
+    cannot hold is let go when the others have settled, for only then is the force on it the one it will have; `stopped` says that it waits.
     """
+    unsettled, pull = 0.0, 0.0
     for j in range(w.d.shape[0]):
         most = w.kick[0] * m.friction[j]
+        if most > 0.0 and w.d[j] == 0.0:
+            pull = max(pull, abs(w.r[j]) - most)
+            continue
         if most > 0.0:
             impulse = -most if w.d[j] > 0.0 else most
-            if w.d[j] == 0.0:
-                impulse = min(max(w.r[j], -most), most)
-                if impulse == w.r[j] or w.stopped[j] > 0.0:
-                    w.slope[j] = inf
             w.r[j] -= impulse
             w.drive[j] += m.friction[j] * impulse / most
+            w.grip[j] = impulse
+        unsettled = max(unsettled, abs(w.r[j]))
+    for j in range(w.d.shape[0]):
+        most = w.kick[0] * m.friction[j]
+        if most > 0.0 and w.d[j] == 0.0:
+            impulse = min(max(w.r[j], -most), most)
+            w.r[j] -= impulse
+            w.drive[j] += m.friction[j] * impulse / most
+            w.grip[j] = impulse
+            lets_go = w.stopped[j] == 0.0 and unsettled <= SETTLED * pull and abs(w.r[j]) > 0.5 * pull
+            w.stopped[j] = 0.0
+            if not lets_go:
+                w.slope[j] = inf
+                w.stopped[j] = 1.0 if w.r[j] != 0.0 else 0.0
 
 
 @kernel
-def stop_at_rest(m, w):
-    """A correction that would turn the motion of a joint with dry friction round ends at rest."""
+def keep_pulls(m, w):
+    """Remember which way the residual pulls joints that are at rest."""
     for j in range(w.d.shape[0]):
+        w.pull[j] = w.r[j] if m.friction[j] > 0.0 and w.d[j] == 0.0 else 0.0
+
+
+@kernel
+def stop_at_rest(m, w, old, d):
+    """A correction from old to d that would turn the motion of a joint with dry friction round, or move one against the force that it was
+    let go by, ends at rest."""
+    for j in range(d.shape[0]):
         w.stopped[j] = 0.0
-        if m.friction[j] > 0.0 and w.d_old[j] * w.d[j] < 0.0:
-            w.d[j] = 0.0
+        if m.friction[j] > 0.0 and (old[j] * d[j] < 0.0 or w.pull[j] * d[j] > 0.0):
+            d[j] = 0.0
             w.stopped[j] = 1.0
+
+
+@inlined
+def stops(m, w, new, bound):
+    """A joint with dry friction that comes to rest, or waits there, may let the residual grow, for the others do not know of it yet; what
+    others do, up to `bound`."""
+    return m.has_friction and new < UNBOUNDED and (new < bound or has_stopped(w))
 
 
 @kernel
 def has_stopped(w):
-    """Did the last correction bring a joint with dry friction to rest?"""
+    """Is there a joint that dry friction is not certain to hold, but that is not let go yet?"""
     for j in range(w.d.shape[0]):
         if w.stopped[j] > 0.0:
             return True
@@ -129,6 +162,25 @@ def slopes_changed(w):
 def keep_slopes(w):
     for j in range(w.slope.shape[0]):
         w.slope_used[j] = w.slope[j]
+
+
+@kernel
+def recall_slopes(w):
+    for j in range(w.slope.shape[0]):
+        w.slope[j] = w.slope_used[j]
+
+
+@kernel
+def brace(J, w, known):
+    """Slopes in a dense matrix dr/dd; those of servos are in it already if `known`.  What sticks leaves the others alone."""
+    n = J.shape[0]
+    for j in range(n):
+        if w.slope[j] == inf:
+            for i in range(n):
+                J[i, j] = J[j, i] = 0.0
+            J[j, j] = inf
+        elif not known:
+            J[j, j] += w.slope[j]
 
 
 @kernel

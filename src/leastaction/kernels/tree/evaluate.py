@@ -59,11 +59,17 @@ def potential_energies(m, w):
 
 @kernel
 def applied_forces(m, w, t, v, tau, forces):
-    """forces += tau - damping + servos + user forces, in continuous time.  tau: a row of inputs.  Needs the node of `place`; writes load, step, ETA, F."""
-    for j in range(forces.shape[0]):
-        forces[j] += tau[j] - m.damping[j] * v[j]
+    """forces += tau - damping + user forces + servos, in continuous time.  tau: a row of inputs.  Needs the node of `place`; writes load, step, ETA, F."""
+    smooth_forces(m, w, t, v, tau, forces)
     if m.servo_on.shape[0] > 0:
         add_servo_forces(m, w.q, v, tau, forces)
+
+
+@kernel
+def smooth_forces(m, w, t, v, tau, forces):
+    """The same without the servos."""
+    for j in range(forces.shape[0]):
+        forces[j] += tau[j] - m.damping[j] * v[j]
     if calls_user_functions(m):
         forces_in_motion(w.laws, m, w, t, v)
         for j in range(forces.shape[0]):

@@ -154,7 +154,9 @@ class Work(NamedTuple):
     kick: floats(1)  # time that impulse stands for, s
     slope: floats("nv")  # by how much the impulse falls as d grows; infinite where a joint sticks
     slope_used: floats("nv")  # the same in the factorisation at hand
-    stopped: floats("nv")  # 1 where the last correction brought a joint with dry friction to rest
+    grip: floats("nv")  # impulses of dry friction
+    pull: floats("nv")  # residual of joints with dry friction that are at rest
+    stopped: floats("nv")  # 1 where a joint with dry friction was brought to rest and may not stay there
 
 
 def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0, servos: int = 0) -> Work:
