@@ -170,8 +170,8 @@ class LoadBuilder(_Places):
         what = f"DryFriction on joint {joint_name!r}: torque"
         if joint.has_quaternion:
             raise MechanismError(
-                f"DryFriction on joint {shown(joint_name)}, which is {joint!r}: it acts on coordinates one by one, and this joint has a quaternion; "
-                "give a Damper, or describe it as three joints"
+                f"DryFriction on joint {shown(joint_name)}, which is {joint!r}: it acts on coordinates one by one, and this joint "
+                "has a quaternion; give a Damper, or describe it as three joints"
             )
         self.friction[vi : vi + joint.nv] += joint.per_freedom(_non_negative(torque, what), what)
 

@@ -118,11 +118,11 @@ def _driving(drives: list[_Driving], what: str, moving: list[Body]) -> tuple[_Dr
             raise MechanismError(f"a {what} is on joint {drive.joint!r}, which does not exist or is fixed; joints are {listed(driven)}")
         if driven[drive.joint].nv != 1:
             raise MechanismError(
-                f"{what} {drive.name!r} is on joint {drive.joint!r}, which is {driven[drive.joint]!r}; {what}s drive joints with one degree "
-                "of freedom"
+                f"{what} {drive.name!r} is on joint {drive.joint!r}, which is {driven[drive.joint]!r}; {what}s drive joints with one "
+                "degree of freedom"
             )
         if what == "servo" and driven[drive.joint].charts > 1:
-            raise MechanismError(f"servo {drive.name!r} is on joint {drive.joint!r}, whose coordinate changes on the way; give it one chart")
+            raise MechanismError(f"servo {drive.name!r} is on joint {drive.joint!r}, which changes its coordinates; give it one chart")
     return tuple(drives)
 
 

@@ -188,7 +188,7 @@ class Model:
         if not self.servos and targets is None:
             return self.velocities(tau, "tau")
         if targets is None and not isinstance(tau, Mapping) and np.shape(tau) == (self.inputs_per_step,):  # type: ignore[arg-type]
-            return numbers(tau, "tau", StateError)
+            return numbers(tau, "tau", StateError)  # type: ignore[arg-type]
         row = aims(self.servos, targets)
         if row.ndim != 1:
             raise StateError(f"targets has shape {row.shape}; of one step it needs one row")

@@ -137,8 +137,8 @@ def aims(servos: Sequence[Servo], given: ArrayLike | Mapping[str, ArrayLike] | N
         values = numbers(given, "targets", StateError)
         if values.ndim not in (1, 2) or values.shape[-1] not in (n, 2 * n) or n == 0:
             raise StateError(
-                f"targets has shape {values.shape}; it needs one entry per servo, ({n},) or with velocities behind ({2 * n},), or such a row "
-                f"for every step; servos are {listed(names) or 'none: mech.add_servo(...) adds one'}"
+                f"targets has shape {values.shape}; it needs one entry per servo, ({n},) or with velocities behind ({2 * n},), or such a "
+                f"row for every step; servos are {listed(names) or 'none: mech.add_servo(...) adds one'}"
             )
         rows = np.broadcast_to(rows, (*values.shape[:-1], 2 * n)).copy()
         rows[..., : values.shape[-1]] = values

@@ -75,9 +75,10 @@ def with_targets(model: Model, tau: ArrayLike | None, targets: Coordinates, cont
         raise StateError("give targets, or a control law that returns them with the joint forces: model.inputs(tau, targets)")
     aim = aims(model.servos, targets)
     if not isinstance(tau, Mapping) and np.ndim(tau) == 2:  # type: ignore[arg-type]
-        forces = numbers(tau, "tau", StateError)
+        forces = numbers(tau, "tau", StateError)  # type: ignore[arg-type]
         if forces.shape[1] != model.nv or (aim.ndim == 2 and len(aim) != len(forces)):
-            raise StateError(f"tau has shape {forces.shape} beside targets; it needs ({model.nv},) or ({len(aim) if aim.ndim == 2 else 'steps'}, {model.nv})")
+            steps = len(aim) if aim.ndim == 2 else "steps"
+            raise StateError(f"tau has shape {forces.shape} beside targets; it needs ({model.nv},) or ({steps}, {model.nv})")
     else:
         forces = model.velocities(tau, "tau")
     rows = forces.shape[:-1] or aim.shape[:-1]

@@ -415,9 +415,7 @@ class Simulator:
                     asked.append(self._tau[0].copy())
                     if add_step(record, int(self._now.evaluations[0])) or result.limit:
                         copy_row(self._now, 0, record)
-            if result.failure:
-                return result
-            if result.limit:
+            if result.failure or result.limit:
                 return result
             bar.update(done)
         return Advance(steps)

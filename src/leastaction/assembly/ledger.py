@@ -73,7 +73,8 @@ def servo_work(model: Model, t: Array, q: Array, v: Array, inputs: Array, implic
     kp, kd, low, high = tree_.servo.T
     aim, rate = inputs[:, model.nv : model.nv + n], inputs[:, model.nv + n :]
     if not implicit:
-        powers = [np.clip(kp * (aim - x[:, at]) + kd * (rate - y[:, dofs]), low, high) * y[:, dofs] for x, y in ((q[:-1], v[:-1]), (q[1:], v[1:]))]
+        ends = ((q[:-1, at], v[:-1, dofs]), (q[1:, at], v[1:, dofs]))
+        powers = [np.clip(kp * (aim - x) + kd * (rate - y), low, high) * y for x, y in ends]
         return 0.5 * np.diff(t) * np.sum(powers[0] + powers[1], axis=1)
     force = np.clip(kp * (aim - q[1:, at]) + kd * (rate - np.diff(q[:, at], axis=0) / h), low, high)
     force[1:] += 0.5 * np.diff(force, axis=0)

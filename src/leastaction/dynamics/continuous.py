@@ -84,8 +84,8 @@ def forward(
         raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
     if sticking := model.joints_with_dry_friction:
         raise StateError(
-            f"accelerations with dry friction (joint {listed(sticking)}) are not offered: at rest they do not follow from q and v; give the "
-            "friction of joints that slide as part of tau, to a model without DryFriction"
+            f"accelerations with dry friction (joint {listed(sticking)}) are not offered: at rest they do not follow from q and v; give "
+            "the friction of joints that slide as part of tau, to a model without DryFriction"
         )
     arguments = (float(t), model.coordinates(q), model.velocities(v), model.inputs(tau), _scratch(model), out)
     if model.closures:

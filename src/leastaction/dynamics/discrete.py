@@ -105,8 +105,8 @@ def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t
     dt = time_step(dt)
     if model.is_actuated:
         raise StateError(
-            f"{model.name!r} has servos or dry friction, which integrators add to the discrete equations and are no part of the action; look at "
-            "the model without them"
+            f"{model.name!r} has servos or dry friction, which are no part of the action: integrators add them to these equations; look "
+            "at the model without them"
         )
     if not isinstance(retraction, str) or retraction not in RETRACTIONS:
         raise StateError(f"retraction = {shown(retraction)}; it is one of {', '.join(map(repr, RETRACTIONS))}")

@@ -11,8 +11,8 @@ from .base import Force
 class DryFriction(Force):
     """Coulomb friction in a joint: while it moves, a constant force against the motion; at rest, what holds it, up to that force.
 
-    `torque` in N m or N, one number or one per degree of freedom, for joints with plain coordinates.  A joint that is held stays where it is
-    exactly; there is no creep, and no speed below which it is something else.
+    `torque` in N m or N, one number or one per degree of freedom, for joints with plain coordinates.  A joint that is held stays where it
+    is exactly; there is no creep, and no speed below which it is something else.
 
     >>> import leastaction as la
     >>> mech = la.examples.chain(1)

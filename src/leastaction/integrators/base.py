@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks import listed, number, same, shown, whole_number
 from ..compiling.decorators import Direct
 from ..compiling.portable import Carrier
+from ..coordinates import ties as tree
 from ..errors import StateError
 from ..forces.functions import explain_failure
 from ..kernels.solving.memory import LAST_RESIDUAL, SCALE, START, TIME
@@ -183,12 +184,25 @@ class Integrator(Carrier):
                 "use integrator=Variational(), Midpoint() or Trapezoid()"
             )
 
+    def refuse_overheld(self, model: Model, state: State) -> None:
+        """To be called where there are constraints: if all joints with dry friction stick, each must still have a joint to act on."""
+        sticking = model.joints_with_dry_friction
+        if not sticking or not model.closures:
+            return
+        J = tree.jacobian(model, state.q)
+        if np.linalg.matrix_rank(J[:, model.tree.friction == 0.0]) < np.linalg.matrix_rank(J):
+            raise StateError(
+                f"constraint {listed([c.name for c in model.closures])} couples joints that have dry friction ({listed(sticking)}), so "
+                "that it is not determined which of them holds the others; give dry friction to fewer joints of each loop, as many as it has "
+                "degrees of freedom, and to none whose motion is prescribed"
+            )
+
     def refuse_servos(self, model: Model, why: str) -> None:
         """To be called by integrators that cannot take the force of a servo at the end of a step."""
         if model.servos:
             raise StateError(
-                f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo {listed([s.name for s in model.servos])}; "
-                "use integrator=Variational(), Midpoint() or Trapezoid(), or a control law with small gains in their place"
+                f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo {listed([s.name for s in model.servos])}; use "
+                " integrator=Variational(), Midpoint() or Trapezoid(), or a control law with small gains in their place"
             )
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:

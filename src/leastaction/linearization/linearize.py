@@ -147,4 +147,3 @@ class _Step:
                     f"joint {body.joint_name!r} changes its coordinates in this step, so it has no single set of them to differentiate in; "
                     "linearise from the state after it"
                 )
-

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import listed
 from ..coordinates import ties as tree
 from ..coordinates.network import centres_of_mass
-from ..checks import listed
 from ..errors import StateError
 from ..integrators import Integrator, Maximal, Midpoint, Variational
 from ..kernels.constraints import velocities as constrained
@@ -53,8 +53,8 @@ def balance(integrator: Integrator, nodes: Nodes, dt: float) -> Balance:
     """By the discrete equations of Variational, Midpoint and Maximal, otherwise (and with servos) by the continuous ones at the nodes."""
     if sticking := nodes.model.joints_with_dry_friction:
         raise StateError(
-            f"reactions with dry friction (joint {listed(sticking)}) are not offered: what holds a joint at rest is not recorded; look at a "
-            "model without DryFriction, or with a Damper"
+            f"reactions with dry friction (joint {listed(sticking)}) are not offered: what holds a joint at rest is not recorded; look at "
+            "a model without DryFriction, or with a Damper"
         )
     if not is_balanced(integrator) or nodes.model.servos:
         return _continuous(nodes)

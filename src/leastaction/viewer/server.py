@@ -221,5 +221,3 @@ def _silent() -> Any:
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
     return logger
-
-

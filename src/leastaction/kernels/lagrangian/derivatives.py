@@ -216,4 +216,3 @@ def evaluate(m, frames, lag, w, q, v):
     """All derivatives at (q, v)."""
     gradients(m, frames, lag, w, q, v)
     curvatures(m, frames, lag, w, q)
-

@@ -39,8 +39,8 @@ from ..tree.actuation import (
     keep_pulls,
     keep_slopes,
     slopes_changed,
-    stop_at_rest,
-    stops,
+    stop_at_kinks,
+    turns,
 )
 from ..tree.drnea import set_node
 from ..tree.layout import P, R, Tree, Work
@@ -249,8 +249,8 @@ def solve_linear(w, newton, con):
 @inlined
 def move(s, fraction):
     move_unknowns(s.a.w.d, s.a.w.d_old, s.a.w.step, s.a.con, fraction)
-    if s.a.m.has_friction:
-        stop_at_rest(s.a.m, s.a.w, s.a.w.d_old, s.a.w.d)
+    if is_actuated(s.a.m):
+        stop_at_kinks(s.a.m, s.a.w, s.a.options.h, 1.0, s.a.w.d_old, s.a.w.d)
 
 
 @inlined
@@ -260,7 +260,7 @@ def restart(s):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or stops(s.a.m, s.a.w, new, 10.0 * old)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.a.m, s.a.w, new, 10.0 * old)
 
 
 EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (CAREFUL, CAREFUL))

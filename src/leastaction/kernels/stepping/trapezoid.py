@@ -33,9 +33,9 @@ from ..tree.actuation import (
     keep_pulls,
     keep_slopes,
     recall_slopes,
-    stop_at_rest,
-    stops,
+    stop_at_kinks,
     take_aim,
+    turns,
 )
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.continuous import joint_twist, momentum
@@ -262,8 +262,8 @@ def solve(s):
 def move(s, fraction):
     for j in range(s.trap.v.shape[0]):
         s.trap.v[j] = s.trap.v_old[j] - fraction * s.trap.step[j]
-    if s.m.has_friction:
-        stop_at_rest(s.m, s.w, s.trap.v_old, s.trap.v)
+    if is_actuated(s.m):
+        stop_at_kinks(s.m, s.w, s.options.h, s.options.h, s.trap.v_old, s.trap.v)
 
 
 @inlined
@@ -280,7 +280,7 @@ def restart(s):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or stops(s.m, s.w, new, 10.0 * old)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.m, s.w, new, 10.0 * old)
 
 
 # a certified step is solved by pure corrections; backtracking in momenta of different units may take it astray

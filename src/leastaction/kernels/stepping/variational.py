@@ -17,7 +17,7 @@ from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
-from ..tree.actuation import forget_stops, hold_joints, is_actuated, keep_pulls, keep_slopes, slopes_changed, stop_at_rest, stops
+from ..tree.actuation import forget_stops, hold_joints, is_actuated, keep_pulls, keep_slopes, slopes_changed, stop_at_kinks, turns
 from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
 from ..tree.midpoint_potentials import factorise_middle, solve_middle
@@ -81,9 +81,9 @@ def evaluate_step(sweeps, m, w, mid, con, memory, options, first):
     if con is not None:
         constrained_residual(m, w, con, t + h)
         norm = memory[SCALE] * violation(con)
+    if first and is_actuated(m):
+        forget_stops(w)
     if m.has_friction:
-        if first:
-            forget_stops(w)
         hold_joints(m, w)
     if con is not None or m.has_friction:
         norm = max(largest(w.r), norm if con is not None else 0.0)
@@ -140,8 +140,8 @@ def solve_linear(sweeps, m, w, mid, con, h):
 @inlined
 def move(s, fraction):
     move_unknowns(s.w.d, s.w.d_old, s.w.step, s.con, fraction)
-    if s.m.has_friction:
-        stop_at_rest(s.m, s.w, s.w.d_old, s.w.d)
+    if is_actuated(s.m):
+        stop_at_kinks(s.m, s.w, s.options.h, 1.0, s.w.d_old, s.w.d)
 
 
 @inlined
@@ -174,7 +174,7 @@ def restore_impulses(con):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or stops(s.m, s.w, new, 0.0)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.m, s.w, new, 0.0)
 
 
 EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (BOLD, CAREFUL))

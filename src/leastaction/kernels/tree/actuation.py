@@ -7,8 +7,8 @@ The force f of a step acts as one impulse at the node where the step starts, as 
 kick    the time it stands for: half of the step before and half of this one; half a step where a run starts
 push    what the momentum at the node has of it already: the force of the last step over half of that step
 
-f falls as d grows, so that the equations keep their one solution however stiff a servo is, and what oscillates too fast for the step is damped out
-(implicit Euler: L-stable, order 1).  With `push` in it, the momentum of a joint that is held at rest is zero.
+f falls as d grows, so that the equations keep their one solution however stiff a servo is, and what oscillates too fast for the step is
+damped out (implicit Euler: L-stable, order 1).  With `push` in it, the momentum of a joint that is held at rest is zero.
 """
 
 from math import inf
@@ -16,7 +16,6 @@ from math import inf
 from ...compiling.decorators import inlined, kernel
 from ..solving.sizes import UNBOUNDED
 from .layout import SERVO_HIGH, SERVO_KD, SERVO_KP, SERVO_LOW
-
 
 SETTLED = 0.1  # of the force by which friction is exceeded: what may be left of the residual of the other joints when one is let go
 
@@ -81,32 +80,37 @@ def hold_joints(m, w):
     """r -= impulses of dry friction: of a joint that moves against its motion, of one at rest what holds it, as far as friction can.
 
     A joint that is held does not move: its slope is infinite, so its pivot is, and corrections leave it where it is.  One that friction
-    cannot hold is let go when the others have settled, for only then is the force on it the one it will have; `stopped` says that it waits.
+    cannot hold is let go when the others have settled, for only then is the force on it the one it will have; until then it counts no more
+    than they do.
     """
-    unsettled, pull = 0.0, 0.0
+    unsettled, most_pulled = 0.0, 0.0
     for j in range(w.d.shape[0]):
         most = w.kick[0] * m.friction[j]
         if most > 0.0 and w.d[j] == 0.0:
-            pull = max(pull, abs(w.r[j]) - most)
+            most_pulled = max(most_pulled, abs(w.r[j]) - most)
             continue
         if most > 0.0:
-            impulse = -most if w.d[j] > 0.0 else most
-            w.r[j] -= impulse
-            w.drive[j] += m.friction[j] * impulse / most
-            w.grip[j] = impulse
+            hold(m, w, j, -most if w.d[j] > 0.0 else most, most)
         unsettled = max(unsettled, abs(w.r[j]))
+    settled = unsettled <= SETTLED * most_pulled
     for j in range(w.d.shape[0]):
         most = w.kick[0] * m.friction[j]
         if most > 0.0 and w.d[j] == 0.0:
-            impulse = min(max(w.r[j], -most), most)
-            w.r[j] -= impulse
-            w.drive[j] += m.friction[j] * impulse / most
-            w.grip[j] = impulse
-            lets_go = w.stopped[j] == 0.0 and unsettled <= SETTLED * pull and abs(w.r[j]) > 0.5 * pull
-            w.stopped[j] = 0.0
-            if not lets_go:
+            hold(m, w, j, min(max(w.r[j], -most), most), most)
+            if settled and w.stopped[j] == 0.0 and abs(w.r[j]) > 0.5 * most_pulled:
+                w.turned[0] = 1.0
+            else:
                 w.slope[j] = inf
-                w.stopped[j] = 1.0 if w.r[j] != 0.0 else 0.0
+                if not settled:
+                    w.r[j] = min(max(w.r[j], -unsettled), unsettled)
+            w.stopped[j] = 0.0
+
+
+@inlined
+def hold(m, w, j, impulse, most):
+    w.r[j] -= impulse
+    w.drive[j] += m.friction[j] * impulse / most
+    w.grip[j] = impulse
 
 
 @kernel
@@ -117,34 +121,41 @@ def keep_pulls(m, w):
 
 
 @kernel
-def stop_at_rest(m, w, old, d):
-    """A correction from old to d that would turn the motion of a joint with dry friction round, or move one against the force that it was
-    let go by, ends at rest."""
-    for j in range(d.shape[0]):
-        w.stopped[j] = 0.0
-        if m.friction[j] > 0.0 and (old[j] * d[j] < 0.0 or w.pull[j] * d[j] > 0.0):
-            d[j] = 0.0
-            w.stopped[j] = 1.0
+def stop_at_kinks(m, w, h, unit, old, x):
+    """Corrections do not jump over what they cannot see: one from old to x ends
+
+    at rest              if it would turn the motion of a joint with dry friction round, or move one against the force that it was let go by
+    between the limits   of a servo, if it would lead from one of them to the other
+
+    unit * x is the increment d.
+    """
+    w.turned[0] = 0.0
+    servos = m.servo_on.shape[0]
+    for e in range(servos):
+        j, kp, kd = m.servo_on[e, 0], m.servo[e, SERVO_KP], m.servo[e, SERVO_KD]
+        at_rest, slope = kp * (w.aim[e] - w.q[m.servo_on[e, 1]]) + kd * w.aim[servos + e], unit * (kp + kd / h)
+        low, high = at_rest - m.servo[e, SERVO_HIGH], at_rest - m.servo[e, SERVO_LOW]
+        if (slope * old[j] < low and slope * x[j] > high) or (slope * old[j] > high and slope * x[j] < low):
+            x[j] = 0.5 * (low + high) / slope
+            w.turned[0] = 1.0
+    if m.has_friction:
+        for j in range(x.shape[0]):
+            w.stopped[j] = 0.0
+            if m.friction[j] > 0.0 and (old[j] * x[j] < 0.0 or w.pull[j] * x[j] > 0.0):
+                x[j] = 0.0
+                w.stopped[j] = w.turned[0] = 1.0
 
 
 @inlined
-def stops(m, w, new, bound):
-    """A joint with dry friction that comes to rest, or waits there, may let the residual grow, for the others do not know of it yet; what
-    others do, up to `bound`."""
-    return m.has_friction and new < UNBOUNDED and (new < bound or has_stopped(w))
-
-
-@kernel
-def has_stopped(w):
-    """Is there a joint that dry friction is not certain to hold, but that is not let go yet?"""
-    for j in range(w.d.shape[0]):
-        if w.stopped[j] > 0.0:
-            return True
-    return False
+def turns(m, w, new, bound):
+    """Where a correction ended at a kink, or a joint is let go, the residual may grow, for the others do not know of it yet; elsewhere up to
+    `bound`."""
+    return is_actuated(m) and new < UNBOUNDED and (new < bound or w.turned[0] > 0.0)
 
 
 @kernel
 def forget_stops(w):
+    w.turned[0] = 0.0
     for j in range(w.d.shape[0]):
         w.stopped[j] = 0.0
 
@@ -152,10 +163,10 @@ def forget_stops(w):
 @kernel
 def slopes_changed(w):
     """Is the factorisation at hand one for other slopes: another joint sticks, another servo is at its limit?"""
+    changed = False
     for j in range(w.slope.shape[0]):
-        if w.slope[j] != w.slope_used[j]:
-            return True
-    return False
+        changed |= w.slope[j] != w.slope_used[j]
+    return changed
 
 
 @kernel

@@ -59,7 +59,10 @@ def potential_energies(m, w):
 
 @kernel
 def applied_forces(m, w, t, v, tau, forces):
-    """forces += tau - damping + user forces + servos, in continuous time.  tau: a row of inputs.  Needs the node of `place`; writes load, step, ETA, F."""
+    """forces += tau - damping + user forces + servos, in continuous time.
+
+    tau: a row of inputs.  Needs the node of `place`; writes load, step, ETA, F.
+    """
     smooth_forces(m, w, t, v, tau, forces)
     if m.servo_on.shape[0] > 0:
         add_servo_forces(m, w.q, v, tau, forces)

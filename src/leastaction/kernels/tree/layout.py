@@ -156,7 +156,8 @@ class Work(NamedTuple):
     slope_used: floats("nv")  # the same in the factorisation at hand
     grip: floats("nv")  # impulses of dry friction
     pull: floats("nv")  # residual of joints with dry friction that are at rest
-    stopped: floats("nv")  # 1 where a joint with dry friction was brought to rest and may not stay there
+    stopped: floats("nv")  # 1 where the last correction brought a joint with dry friction to rest
+    turned: floats(1)  # 1 if it did so anywhere, ended between the limits of a servo, or if a joint at rest is let go now
 
 
 def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0, servos: int = 0) -> Work:

@@ -216,7 +216,10 @@ def factorise12(m, w, mid, h):
 
 @kernel
 def eliminate_joint(m, w, mid, i, h):
-    """B = L'A S - h E + damping/2 + armature/h + slope,  U = A S + (what moving the joint does to the wrench beyond it),  A <- A - U B^-1 L'A"""
+    """B = L'A S - h E + damping/2 + armature/h + slope,  A <- A - U B^-1 L'A
+
+    U = A S + (what moving the joint does to the wrench beyond it)
+    """
     A, U, W, B = mid.A, mid.U, mid.W, mid.B
     v, nv = m.link[i, VI], m.link[i, NV]
     for j in range(v, v + nv):
