@@ -56,7 +56,7 @@ class Servo:
     limit      largest force: one number for both directions, or (lowest, highest)
     target     where it holds the joint if a run is given no targets, rad or m
     velocity   the velocity it wants there, rad/s or m/s
-    range      (lowest, highest) target it accepts; others are moved to the nearest end
+    range      (lowest, highest) target it accepts, or velocity if kp = 0; others are moved to the nearest end
     name       what it is called in targets; the name of the joint if left out
 
     It is part of the mechanism: its force is computed inside the step, from where the step ends, so that gains of any size neither diverge
@@ -143,7 +143,8 @@ def aims(servos: Sequence[Servo], given: ArrayLike | Mapping[str, ArrayLike] | N
         rows = np.broadcast_to(rows, (*values.shape[:-1], 2 * n)).copy()
         rows[..., : values.shape[-1]] = values
     for k, servo in enumerate(servos):
-        rows[..., k] = np.clip(rows[..., k], *servo.range)
+        at = k if servo.kp > 0.0 else n + k
+        rows[..., at] = np.clip(rows[..., at], *servo.range)
     return rows
 
 

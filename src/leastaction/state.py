@@ -84,7 +84,9 @@ def checked_state(value: Any, model: Model) -> State:
     """The state, if it is one of this model or of an equal one."""
     state: State = instance(value, State, "state", "make a State with model.state(q=..., v=...)")
     if state.model != model:
-        raise StateError(f"the state belongs to another compilation, {state.model!r}, not to this {model!r}; make it with model.state(...)")
+        raise StateError(
+            f"the state belongs to another compilation, {state.model!r}, not to this {model!r}; make it with model.state(...)"
+        )
     return state
 
 

@@ -254,3 +254,4 @@ def _rows(data: Any, count: int) -> dict[int, NDArray[Any]]:
 def _one(data: Any) -> NDArray[Any]:
     found = np.asarray(data[()])
     return np.char.decode(found, "utf-8") if data.attrs["text"] else found
+

@@ -156,6 +156,7 @@ if AVAILABLE:
         finally:
             TargetConfig.__hash__, TargetConfig.__eq__ = hash_before, equality_before
 
+
     class _CheckedFile(IndexDataCacheFile):
         """Index and data with checksums.  Data have names of their own: two processes that save at once do not mix theirs up."""
 

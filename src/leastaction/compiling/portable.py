@@ -95,7 +95,9 @@ def _culprit(thing: Carrier) -> str:
 def _modules(thing: Carrier) -> list[ModuleType]:
     """Where the class and the functions of a thing are written down, but for packages that are wherever leastaction is."""
     written = {getattr(getattr(x, "py_func", x), "__module__", None) for x in (type(thing), *vars(thing).values())}
-    return [sys.modules[name] for name in written if name in sys.modules and name.split(".")[0] not in (*_INSTALLED_EVERYWHERE, "__main__")]
+    return [
+        sys.modules[name] for name in written if name in sys.modules and name.split(".")[0] not in (*_INSTALLED_EVERYWHERE, "__main__")
+    ]
 
 
 @contextmanager

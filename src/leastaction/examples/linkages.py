@@ -96,7 +96,9 @@ def four_bar_chain(segments: int = 3, opening: float = 0.2, length: float = 2.0,
         for side, sign in (("left", 1.0), ("right", -1.0)):
             turn = middle + sign * opening
             upper, lower = f"{side}_upper{k}", f"{side}_lower{k}"
-            mech.add_body(upper, parent, Revolute(axis=(0, 1, 0)), Pose(xyz=(0, 0, at), rpy=(0, turn - before, 0)), **_rod(length, length))
+            mech.add_body(
+                upper, parent, Revolute(axis=(0, 1, 0)), Pose(xyz=(0, 0, at), rpy=(0, turn - before, 0)), **_rod(length, length)
+            )
             mech.add_body(lower, upper, Revolute(axis=(0, 1, 0)), Pose(xyz=down, rpy=(0, -2 * sign * opening, 0)), **_rod(length, length))
             mech.add_frame(f"{side}_end{k}", lower, Pose(xyz=down))
         mech.add_constraint(Coincident(f"left_end{k}", f"right_end{k}", _IN_PLANE))

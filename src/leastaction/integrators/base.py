@@ -193,16 +193,16 @@ class Integrator(Carrier):
         if np.linalg.matrix_rank(J[:, model.tree.friction == 0.0]) < np.linalg.matrix_rank(J):
             raise StateError(
                 f"constraint {listed([c.name for c in model.closures])} couples joints that have dry friction ({listed(sticking)}), so "
-                "that it is not determined which of them holds the others; give dry friction to fewer joints of each loop, as many as it has "
-                "degrees of freedom, and to none whose motion is prescribed"
+                "that it is not determined which of them holds the others; give dry friction to fewer joints of each loop, as many as it "
+                "has degrees of freedom, and to none whose motion is prescribed"
             )
 
     def refuse_servos(self, model: Model, why: str) -> None:
         """To be called by integrators that cannot take the force of a servo at the end of a step."""
         if model.servos:
             raise StateError(
-                f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo {listed([s.name for s in model.servos])}; use "
-                " integrator=Variational(), Midpoint() or Trapezoid(), or a control law with small gains in their place"
+                f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo "
+                f"{listed([s.name for s in model.servos])}; use integrator=Variational(), Midpoint() or Trapezoid(), or a control law with small gains in their place"
             )
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:

@@ -15,7 +15,9 @@ _PLACED = {"visual": (VISUAL, "visual"), "collision": (COLLISION, "contact")}  #
 _NOT_DRAWN = ("plane", "heightmap", "polyline", "image", "empty", "ellipsoid", "cone")
 
 
-def add_shape(mechanism: Mechanism, link: str, body: str, element: Element, frames: Frames, leftovers: Leftovers, paths: MeshPaths) -> None:
+def add_shape(
+    mechanism: Mechanism, link: str, body: str, element: Element, frames: Frames, leftovers: Leftovers, paths: MeshPaths
+) -> None:
     role, kind = _PLACED[element.tag]
     if leftovers.ignores(kind, element, f"{element} of link {link!r}"):
         return
@@ -46,7 +48,9 @@ def _shape(given: Element, leftovers: Leftovers, paths: MeshPaths) -> Shape | No
             scale = given.one("scale")
             if given.all("submesh"):
                 leftovers.aside(given, "meshes are drawn whole: <submesh> is not read")
-            return mesh(given, given.need("uri").text_word(), (1.0,) * 3 if scale is None else scale.text_numbers(3), paths, leftovers)
+            return mesh(
+                given, given.need("uri").text_word(), (1.0,) * 3 if scale is None else scale.text_numbers(3), paths, leftovers
+            )
     if given.tag in _NOT_DRAWN:
         leftovers.aside(given, f"shapes of the kind {given} are not drawn")
     else:

@@ -202,7 +202,9 @@ class Joint:
         """(nv, nv) F[j, l] = p.[e_l, e_j] of the joint's Lie algebra; plain coordinates commute."""
         return np.zeros((self.nv, self.nv))
 
-    def spring_stiffness(self, q: NDArray[np.float64], rest: NDArray[np.float64], stiffness: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spring_stiffness(
+        self, q: NDArray[np.float64], rest: NDArray[np.float64], stiffness: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """(nv, nv) derivative of the gradient of the joint spring with the stiffnesses (nv,) at q."""
         return np.diag(stiffness)
 

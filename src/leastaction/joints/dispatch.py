@@ -121,7 +121,9 @@ def _other_bias(kind, param, i, q, k, rate, v):
     return ZERO3, ZERO3
 
 
-bias = _by_kind("bias", "kind, param, i, q, k, rate, v", _other_bias, "(dS/dt) rate as (angular, linear); zero for joints with constant S.")
+bias = _by_kind(
+    "bias", "kind, param, i, q, k, rate, v", _other_bias, "(dS/dt) rate as (angular, linear); zero for joints with constant S."
+)
 
 
 @inlined

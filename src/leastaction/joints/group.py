@@ -31,7 +31,9 @@ class GroupJoint(Joint):
         """One stiffness for all directions of rotation, on free joints a second one for those of translation."""
         groups = np.atleast_1d(given)
         if groups.shape != (self.nv // 3,):
-            raise MechanismError(f"{what} = {given.tolist()!r}; a {type(self).__name__} joint takes {self.nv // 3} number(s), isotropic")
+            raise MechanismError(
+                f"{what} = {given.tolist()!r}; a {type(self).__name__} joint takes {self.nv // 3} number(s), isotropic"
+            )
         return np.repeat(groups, 3)
 
     # ------------------------------------------------------------------------------------------------ references

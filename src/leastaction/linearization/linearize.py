@@ -147,3 +147,4 @@ class _Step:
                     f"joint {body.joint_name!r} changes its coordinates in this step, so it has no single set of them to differentiate in; "
                     "linearise from the state after it"
                 )
+

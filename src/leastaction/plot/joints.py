@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _MOST_PANELS = 8  # a figure with more is not readable
 
 
-def joints(runs: Runs, *names: str, labels: Sequence[str] | None = None, title: str | None = None, save_to: Path | None = None) -> Figure:
+def joints(
+    runs: Runs, *names: str, labels: Sequence[str] | None = None, title: str | None = None, save_to: Path | None = None
+) -> Figure:
     """Coordinates (left) and velocities (right) of the named joints over time (s), one row per joint.
 
     Without names: all joints, or the first eight of them.  Several runs are drawn in different colours (of joints with

@@ -23,7 +23,9 @@ from ..motors import Motor, Servo
 from ..pose import Pose
 
 _ROOMS = (joints, forces, constraints, integrators)
-_CLASSES: dict[str, type] = {name: cls for room in _ROOMS for name in room.__all__ if isinstance(cls := getattr(room, name), type)} | {
+_CLASSES: dict[str, type] = {
+    name: cls for room in _ROOMS for name in room.__all__ if isinstance(cls := getattr(room, name), type)
+} | {
     cls.__name__: cls
     for cls in (shapes.Box, shapes.Sphere, shapes.Cylinder, shapes.Capsule, shapes.Mesh, shapes.PlacedShape, Limit, Motor, Servo)
 }

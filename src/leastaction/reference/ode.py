@@ -24,7 +24,9 @@ class Solution(NamedTuple):
     v: Array  # (T, nv) velocities
 
 
-def solve(model: Model, state: State, times: ArrayLike, rtol: float = 1e-12, atol: float = 1e-12, *, tau: Coordinates = None) -> Solution:
+def solve(
+    model: Model, state: State, times: ArrayLike, rtol: float = 1e-12, atol: float = 1e-12, *, tau: Coordinates = None
+) -> Solution:
     """Motion from `state` at increasing `times` (s), none before state.t, under constant joint forces tau.
 
     SciPy's DOP853 with the tolerances rtol and atol per step; it stops at every requested time instead of interpolating.

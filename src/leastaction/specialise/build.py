@@ -32,7 +32,6 @@ from leastaction.compiling.straight import straight
 from leastaction.lie.trig import half_sincos, sincos
 '''
 
-
 class Specialised:
     """Entry points made for one mechanism; each is generated and compiled when it is first used.
 
@@ -120,14 +119,14 @@ def step_units(retraction: int) -> list[Unit]:
 
 
 # how the entry points are made of the units
-_FORWARD = """
+_FORWARD = '''
 from leastaction.kernels.tree.evaluate import acceleration_by
 
 
 @entry
 def forward(m, w, t, q, v, tau, scratch, out):
     acceleration_by(set_node, forward_dynamics, m, w, t, q, v, tau, scratch, out)
-"""
+'''
 
 _SWEEPS = '''
 from leastaction.kernels.stepping.loop import make_steps
@@ -158,9 +157,7 @@ def factorise(m, w, h):
 SWEEPS = Sweeps(set_node, residual, assemble, factorise, solve)
 '''
 
-_STEP = (
-    _SWEEPS
-    + """
+_STEP = _SWEEPS + '''
 from leastaction.kernels.stepping.variational import METHOD, Step
 
 
@@ -168,12 +165,9 @@ from leastaction.kernels.stepping.variational import METHOD, Step
 def run(a, record, tau, steps, end):
     s = Step(SWEEPS, a.m, a.w, a.mid, a.con, a.memory, a.options)
     return make_steps(METHOD, s, a.memory, record, tau, steps, end)
-"""
-)
+'''
 
-_COMPOSED = (
-    _SWEEPS
-    + """
+_COMPOSED = _SWEEPS + '''
 from leastaction.kernels.stepping.composition import METHOD, Composed
 
 
@@ -181,8 +175,7 @@ from leastaction.kernels.stepping.composition import METHOD, Composed
 def run(a, record, tau, steps, end):
     s = Composed(SWEEPS, a.m, a.w, a.mid, a.con, a.stages, a.options)
     return make_steps(METHOD, s, a.stages.memory[0], record, tau, steps, end)
-"""
-)
+'''
 
 
 def program_source(what: str, units: list[Unit], run: str, tree: Tree, work: Work) -> str:

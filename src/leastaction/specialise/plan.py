@@ -260,3 +260,4 @@ def _distinct(sweeps: list[Sweep]) -> list[Trace]:
 def operations(planned: list[Planned]) -> int:
     """Number of operations in the code of all classes together."""
     return sum(len(live_terms(t)) for t in _distinct([part for p in planned for part in p.parts if isinstance(part, Sweep)]))
+

@@ -29,7 +29,7 @@ from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sinc
 VALUE, GRADIENT, SECOND = range(3)
 '''
 
-_TAIL = """
+_TAIL = '''
 
 def constraint(what, param, q, d, f, out, S):
     if what == VALUE:
@@ -41,7 +41,7 @@ def constraint(what, param, q, d, f, out, S):
 
 
 compiled = compiled_joint(constraint)
-"""
+'''
 
 
 def constraint_module(expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: sympy.Symbol) -> ModuleType:

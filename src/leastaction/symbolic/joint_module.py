@@ -27,7 +27,7 @@ from leastaction.symbolic.runtime import (
 )
 '''
 
-_ANSWER = """
+_ANSWER = '''
 
 @kernel
 def answer{chart}(what, param, q, d, f, out, S):
@@ -39,9 +39,9 @@ def answer{chart}(what, param, q, d, f, out, S):
         displacement{chart}(param, q, d, out)
     elif what == BIAS:
         bias{chart}(param, q, d, out)
-"""
+'''
 
-_CHOOSE_CHART = """
+_CHOOSE_CHART = '''
 
 @kernel
 def answer(what, param, q, d, f, out, S):
@@ -54,16 +54,16 @@ def answer(what, param, q, d, f, out, S):
         answer_first(what, param, q, d, f, out, S)
     else:
         answer_second(what, param, q, d, f, out, S)
-"""
+'''
 
-_TAIL = """
+_TAIL = '''
 
 def joint(what, param, q, d, f, out, S):
     answer(what, param, q, d, f, out, S)
 
 
 compiled = compiled_joint(joint)
-"""
+'''
 
 _QUATERNION = "out[0], out[1], out[2], out[3] = quaternion_of_difference(E0, E1, E2, E3, E4, E5, E6, E7, E8)"
 

@@ -1,13 +1,13 @@
 """The laws every constraint obeys, with every integrator.
 
-values      h(q) = 0 is found by `model.assemble`, from a start and from beside it
-Jacobian    Dh is the derivative of h along increments of the joints, the second rates are that of Dh v
-forward     `dynamics.forward` pushes along Dh' only, so that the second rate vanishes
-order       every integrator converges to the solution of the continuous equations with its order, or refuses by name
-kept        integrators that solve for the constraints keep them within rounding, and keep the energy, for 200 steps
-impulse     what the momenta of the independent discrete action jump by at a node lies in the range of Dh'
-agreement   Variational and Maximal discretise one action: the same constraint makes the same motion
-redundancy  the same constraint twice changes nothing and is named
+    values      h(q) = 0 is found by `model.assemble`, from a start and from beside it
+    Jacobian    Dh is the derivative of h along increments of the joints, the second rates are that of Dh v
+    forward     `dynamics.forward` pushes along Dh' only, so that the second rate vanishes
+    order       every integrator converges to the solution of the continuous equations with its order, or refuses by name
+    kept        integrators that solve for the constraints keep them within rounding, and keep the energy, for 200 steps
+    impulse     what the momenta of the independent discrete action jump by at a node lies in the range of Dh'
+    agreement   Variational and Maximal discretise one action: the same constraint makes the same motion
+    redundancy  the same constraint twice changes nothing and is named
 """
 
 from __future__ import annotations

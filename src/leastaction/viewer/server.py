@@ -221,3 +221,5 @@ def _silent() -> Any:
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
     return logger
+
+

@@ -1,7 +1,7 @@
 """Constraints of a tree in continuous time: velocities and accelerations they allow, and entry points on configurations.
 
-v = M^-1 (p - Dh' l),   Dh v + dh/dt = 0                            velocities of given momenta
-a = a_free + M^-1 Dh' l,   Dh a + (second derivative of h at a = 0) = 0   accelerations; nothing keeps h itself from drifting
+    v = M^-1 (p - Dh' l),   Dh v + dh/dt = 0                            velocities of given momenta
+    a = a_free + M^-1 Dh' l,   Dh a + (second derivative of h at a = 0) = 0   accelerations; nothing keeps h itself from drifting
 """
 
 from ...compiling.decorators import entry, inlined, kernel

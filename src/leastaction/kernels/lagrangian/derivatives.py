@@ -216,3 +216,4 @@ def evaluate(m, frames, lag, w, q, v):
     """All derivatives at (q, v)."""
     gradients(m, frames, lag, w, q, v)
     curvatures(m, frames, lag, w, q)
+

@@ -148,8 +148,8 @@ def stop_at_kinks(m, w, h, unit, old, x):
 
 @inlined
 def turns(m, w, new, bound):
-    """Where a correction ended at a kink, or a joint is let go, the residual may grow, for the others do not know of it yet; elsewhere up to
-    `bound`."""
+    """Where a correction ended at a kink, or a joint is let go, the residual may grow, for the others do not know of it yet; elsewhere up
+    to `bound`."""
     return is_actuated(m) and new < UNBOUNDED and (new < bound or w.turned[0] > 0.0)
 
 

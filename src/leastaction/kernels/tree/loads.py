@@ -80,3 +80,4 @@ def custom_forces(m, t, q, d, h, velocity, out):
         out[j] = 0.0
     for c in range(m.custom.shape[0]):
         call_force(m.custom[c], t, q, velocity, out)
+

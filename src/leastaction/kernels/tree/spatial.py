@@ -51,3 +51,4 @@ def add_column(S, j, s, a, l):
     angular = a[0] + s * S[j, 0], a[1] + s * S[j, 1], a[2] + s * S[j, 2]
     linear = l[0] + s * S[j, 3], l[1] + s * S[j, 4], l[2] + s * S[j, 5]
     return angular, linear
+
