@@ -12,8 +12,8 @@ Allowed are assignments to names and entries of arrays and pointers, + - * / and
 computed), calls of kernels and of functions of `math`, and the tuples they return.  With compilation switched off the function is
 what it says; with bounds checks, and where only Numba's public interface is used, it is an ordinary kernel.
 
-LLVM takes much more than twice as long for a block of twice the length.  So a long function is cut into pieces, which are functions to LLVM and
-are not inlined; what one piece computes and a later one needs is kept in a list on the stack.  Time is linear in the length then.
+LLVM takes much more than twice as long for a block of twice the length.  So a long function is cut into pieces, which are functions to
+LLVM and are not inlined; what one piece computes and a later one needs is kept in a list on the stack.  Time is linear in the length then.
 """
 
 import ast
@@ -23,7 +23,7 @@ import textwrap
 
 from llvmlite import ir
 from numba import config, types
-from numba.extending import is_jitted, intrinsic
+from numba.extending import intrinsic, is_jitted
 
 from .decorators import kernel
 from .numba_private import AVAILABLE, cgutils

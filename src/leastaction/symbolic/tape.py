@@ -121,11 +121,12 @@ def function(name: str, arguments: str, doc: str, block: Block, loads: Mapping[s
     """Source of a function that goes through the list of a block, and of the list."""
     recorder = _Recorder(block, loads)
     text = recorder.text()
-    rows = "\n".join(f'    "{text[k : k + 120]}"' for k in range(0, len(text), 120))
+    rows = [f'    "{text[k : k + 120]}"' for k in range(0, len(text), 120)]
+    head = [f"{name}_tape = Tape(", *rows, ")", *(f"{name}_{part} = {name}_tape.{part}" for part in ("code", "length", "numbers"))]
     go = f"interpret({name}_code, {name}_length, {name}_numbers, M)"
     lines = [f'"""{doc}"""', f"M = stack({max(1, recorder.size)})", *recorder.lines, go, *recorder.writes, *end]
-    head = f"{name}_tape = Tape(\n{rows}\n)\n{name}_code, {name}_length, {name}_numbers = {name}_tape.code, {name}_tape.length, {name}_tape.numbers"
-    return "\n".join([head, "on_disk = False  # the code knows where the list is", "\n", "@kernel", f"def {name}({arguments}):", *(f"    {line}" for line in lines)])
+    return "\n".join([*head, "on_disk = False  # the code knows where the list is", "", "", "@kernel", f"def {name}({arguments}):",
+                      *(f"    {line}" for line in lines)])  # fmt: skip
 
 
 @apart
