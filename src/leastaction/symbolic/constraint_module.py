@@ -24,8 +24,9 @@ _HEAD = '''"""A constraint, generated from its expression."""
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
 from leastaction.compiling.straight import straight
-from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sincos
+from leastaction.symbolic.runtime import Tape, compiled_joint, half_sincos, interpret, kernel, sign, sincos, stack
 
+on_disk = True
 VALUE, GRADIENT, SECOND = range(3)
 '''
 
@@ -40,7 +41,7 @@ def constraint(what, param, q, d, f, out, S):
         second(q, d, f, out)
 
 
-compiled = compiled_joint(constraint)
+compiled = compiled_joint(constraint, on_disk)
 '''
 
 
@@ -75,5 +76,5 @@ def source(expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: symp
         ("second", "q, d, f, out", "Second time derivative of h for constant rates d.", second, with_rates),
     )
     parts = [_HEAD.format(described=comment(shown(expression, 1000)))]
-    parts += ["\n\n@straight\n" + emit.function(*f) + "\n" for f in functions]
+    parts += ["\n\n" + emit.function(*f) + "\n" for f in functions]
     return "".join([*parts, _TAIL])
