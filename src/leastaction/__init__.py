@@ -25,6 +25,7 @@ _ROOMS = {
     "coordinates.conversion": "MaximalState to_maximal to_minimal",
     "dynamics": "discrete",
     "errors": "ConvergenceError FormatError LeastActionError LimitError MechanismError SingularMassError StateError",
+    "events": "Event Every Occurrence crosses passes",
     "forces": "CustomForce Damper Drag DryFriction LinearSpring NonlinearSpring Spring UserPotential Wrench",
     "frames": "FrameTree",
     "integrators": "AdaptiveStep Composition FloatingBase Heun Integrator Maximal Midpoint RK4 RKMK4 SemiImplicitEuler Trapezoid "

@@ -20,6 +20,7 @@ from .constraints import (
 from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
 from .errors import ConvergenceError, FormatError, LeastActionError, LimitError, MechanismError, SingularMassError, StateError
+from .events import Event, Every, Occurrence, crosses, passes
 from .forces import CustomForce, Damper, Drag, DryFriction, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree
 from .integrators import (
@@ -57,12 +58,13 @@ __version__: str
 
 __all__ = [
     "AdaptiveStep", "Box", "Cam", "Capsule", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
-    "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Fixed", "FloatingBase", "FormatError",
-    "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring",
-    "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor", "NonlinearSpring",
-    "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout",
-    "Screw", "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State",
-    "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational",
-    "Wrench", "analysis", "constraints", "crosscheck", "discrete", "dynamics", "examples", "gym", "library", "linearize", "load", "open",
-    "page", "plot", "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
+    "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed", "FloatingBase",
+    "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError",
+    "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor",
+    "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions",
+    "Revolute", "Rolling", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate", "Sphere",
+    "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal",
+    "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "crosses", "discrete", "dynamics", "examples",
+    "gym", "library", "linearize", "load", "open", "page", "passes", "plot", "rollout", "save", "show", "simulate", "solvability",
+    "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
@@ -73,11 +74,11 @@ class Model:
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
     description: Mechanism | None = field(default=None)  #: what it was compiled from, as it was then
 
-    @property
+    @cached_property
     def body_names(self) -> tuple[str, ...]:
         return tuple(b.name for b in self.bodies)
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         return tuple(b.joint_name for b in self.bodies)
 
@@ -90,7 +91,7 @@ class Model:
         """One name per entry of q, for plots and messages."""
         return [_entry_name(b, c) for b in self.bodies for c in b.joint.coordinates]
 
-    @property
+    @cached_property
     def has_symbolic_joints(self) -> bool:
         return any(isinstance(b.joint, SymbolicJoint) for b in self.bodies)
 
@@ -266,6 +267,12 @@ class Model:
         return self
 
     def make_work(self) -> Work:
+        """Memory of a simulation of its own."""
+        return copied(self._first_work)
+
+    @cached_property
+    def _first_work(self) -> Work:
+        """What every simulation begins with; nobody writes to it."""
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
         work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on), len(self.servos))
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
@@ -338,6 +345,13 @@ def checked_model(value: Any) -> Model:
         return value
     hint = "; call .compile() on the mechanism first" if hasattr(value, "compile") else ""
     raise StateError(f"expected a compiled Model, got {type(value).__name__}{hint}")
+
+
+def copied(record: Any) -> Any:
+    """A record of arrays and records, with arrays of its own."""
+    if type(record) is np.ndarray:
+        return record.copy()
+    return None if record is None else record._make(map(copied, record))
 
 
 _P = ParamSpec("_P")

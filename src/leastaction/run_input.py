@@ -1,8 +1,9 @@
-"""What a run is asked for: how many steps, under which joint forces, and whether what it records fits into memory."""
+"""What a run is asked for: how many steps, under which joint forces, by whom, and whether what it records fits into memory."""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import number, numbers, shown, whole_number
 from .errors import StateError
+from .integrators.base import Record, Stepper
 from .model import Coordinates, Model
 from .motors import aims
 from .state import State
@@ -100,3 +102,56 @@ def check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.
         k, j = np.argwhere(~np.isfinite(series))[0]
         raise StateError(f"tau[{k}, {j}] = {series[k, j]} is not finite")
     return series
+
+
+def make_room(stepper: Stepper, rows: int, steps: int, every: int) -> Record:
+    """An empty record for a run, if it fits into memory."""
+    needed = 8.0 * (rows * (2 + stepper.model.nq + stepper.model.nv + stepper.multipliers) + steps)
+    if needed > memory():
+        raise StateError(
+            f"steps = {steps}: {rows} recorded nodes and the evaluations of every step take {needed / 1e9:.3g} GB, more than this "
+            "machine has; record fewer with record_every, or make shorter runs, each from the state of the last"
+        )
+    try:
+        return stepper.make_record(rows, steps, every)
+    except (MemoryError, ValueError):
+        raise StateError(
+            f"steps = {steps}: {rows} recorded nodes do not fit into memory; record fewer with record_every, or make shorter runs"
+        ) from None
+
+
+class Alone:
+    """One thread at a time: steps made by two at once would be made in the same memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise StateError(
+                "this Simulator is making steps already, in another thread or in the control law that asks for more; make a Simulator of "
+                "its own for each thread, they can share the model"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+class Asked:
+    """Joint forces that a control law asked for, a row for every step."""
+
+    def __init__(self, nv: int):
+        self._rows, self._made = np.empty((256, nv)), 0
+
+    def add(self, tau: NDArray[np.float64]) -> None:
+        if self._made == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._rows[self._made] = tau
+        self._made += 1
+
+    def __len__(self) -> int:
+        return self._made
+
+    @property
+    def forces(self) -> NDArray[np.float64]:
+        return self._rows[: self._made].copy()

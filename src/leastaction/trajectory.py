@@ -16,6 +16,7 @@ from .assembly.closing import ClosedEvaluator
 from .checks import instance, same, shown
 from .dynamics.kinematics import Configurations, about, centres
 from .errors import StateError
+from .events import Occurrence
 from .integrators.base import KICKED_MOMENTUM, Integrator, Stepper
 from .integrators.memory import Continuation
 from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
@@ -52,6 +53,7 @@ class Trajectory:
     tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step; then targets of servos
     every: int = 1  #: after how many steps a node was recorded
     remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
+    events: tuple[Occurrence, ...] = ()  #: what was found of the events given as when=, in the order of time: name, t, state
     continuation: Continuation | None = None  #: what the integrator remembered at the last node; `state()` carries it on
 
     @classmethod
@@ -80,6 +82,7 @@ class Trajectory:
         return replace(
             last, **arrays,
             iterations=np.concatenate([p.iterations for p in parts]), elapsed=sum(p.elapsed for p in parts), redundant=first.redundant,
+            events=sum((p.events for p in parts), ()),
         )  # fmt: skip
 
     def until(self, nodes: int) -> Trajectory:
@@ -90,6 +93,7 @@ class Trajectory:
         return replace(
             self, **cut, iterations=self.iterations[:steps], continuation=self.continuation if nodes >= len(self) else None,
             tau=self.tau if self.tau is None or len(self.tau) == 1 else self.tau[:steps],
+            events=tuple(event for event in self.events if event.t <= self.t[nodes - 1]),
         )  # fmt: skip
 
     @cached_property

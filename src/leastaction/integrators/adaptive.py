@@ -77,6 +77,10 @@ class AdaptiveStep(Integrator):
         self.refuse_dry_friction(model, why)
         return AdaptiveStepper(self, model, state, dt)
 
+    @property
+    def single(self) -> Variational:
+        return self.base
+
     def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:
         assert isinstance(stepper, AdaptiveStepper)  # made by `start`
         return AdaptiveStepper(self, stepper.model, state, stepper.dt, stepper.node_density)

@@ -25,7 +25,7 @@ from .memory import Memory, arrays_of
 __all__ = ["KICKED_MOMENTUM", "VELOCITY", "Advance", "CompiledStepper", "Integrator", "Record", "Stepper", "make_record"]
 
 
-@dataclass
+@dataclass(slots=True)
 class Advance:
     """Outcome of `Stepper.advance`: steps made, and why it stopped early if it did."""
 
@@ -33,6 +33,7 @@ class Advance:
     failure: str = ""  #: empty, or what went wrong and what to try
     residual: float = 0.0
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
+    event: Any = None  #: or where within the last step, which does not count, the run ends; see events/watch.py
 
 
 class Starts(NamedTuple):
@@ -220,6 +221,11 @@ class Integrator(Carrier):
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> Stepper:
         """Stepper of the composition with steps gammas[i] * dt; it records as this integrator does with the step gammas[0] * dt."""
         raise TypeError(f"{type(self).__name__} does not say how it is composed: override start_composed")
+
+    @property
+    def single(self) -> Integrator:
+        """The integrator whose one step, of the length it had, is a step of this one."""
+        return self
 
     def recording(self, dt: float) -> tuple[int, float]:
         """What the stepper records beside q: (KICKED_MOMENTUM, kick), p + kick * forces(q), or (VELOCITY, 0)."""

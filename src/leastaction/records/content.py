@@ -73,7 +73,7 @@ def recorded_arrays(run: Trajectory) -> Arrays:
 
 def memory_arrays(continuation: Continuation | None) -> Arrays:
     """What the integrator remembered at the last node."""
-    if continuation is None:
+    if continuation is None or continuation.memory is None:
         return {}
     return {"begun": packed(continuation.begun), **with_prefix(MEMORY, continuation.memory)}
 
