@@ -13,9 +13,11 @@ from .constraints import (
     PointOnPlane,
     Prescribed,
     Rolling,
+    RollingBall,
     Screw,
     Skate,
     SymbolicConstraint,
+    VelocityConstraint,
 )
 from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
@@ -60,9 +62,9 @@ __all__ = [
     "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
     "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Maximal",
     "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor", "NonlinearSpring", "Planar", "PointOnPlane",
-    "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw",
+    "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "RollingBall", "Rollout", "Screw",
     "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep",
-    "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
+    "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "VelocityConstraint", "Wrench", "analysis",
     "constraints", "crosscheck", "discrete", "dynamics", "examples", "gym", "library", "linearize", "load", "open", "page", "plot",
     "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

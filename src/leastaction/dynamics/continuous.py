@@ -79,9 +79,6 @@ def forward(
     """
     out = np.zeros(model.nv)
     lam = np.zeros(0)
-    if not tree.in_tree(model.closures):
-        names = listed([c.name for c in model.closures])
-        raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
     arguments = (float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"), _scratch(model), out)
     if model.closures:
         ties = tree.make_ties(model)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks import listed, number, same, shown, whole_number
 from ..compiling.decorators import Direct
 from ..compiling.portable import Carrier
+from ..coordinates.ties import on_velocities
 from ..errors import StateError
 from ..forces.functions import explain_failure
 from ..kernels.solving.memory import LAST_RESIDUAL, SCALE, START, TIME
@@ -156,6 +157,14 @@ class Integrator(Carrier):
             names = listed([c.name for c in model.closures])
             raise StateError(
                 f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Variational() or Maximal()"
+            )
+
+    def refuse_velocity_constraints(self, model: Model) -> None:
+        """To be called by integrators that keep constraints on positions only."""
+        if named := on_velocities(model.closures):
+            raise StateError(
+                f"{type(self).__name__} does not keep constraints on velocities, as {listed(named)} of {model.name!r}; "
+                "use integrator=Variational() or Maximal()"
             )
 
     def refuse_charts(self, model: Model) -> None:

@@ -28,8 +28,6 @@ class Explicit(Integrator):
     method: ClassVar[int]  #: number in kernels/stepping/explicit.py
 
     def start(self, model: Model, state: State, dt: float) -> ExplicitStepper:
-        if not tree.in_tree(model.closures):
-            self.refuse_constraints(model)
         return ExplicitStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

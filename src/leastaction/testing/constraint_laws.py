@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dynamics
-from ..assembly.closing import closing_of
+from ..assembly.closing import TreeClosing
 from ..constraints import Constraint
 from ..constraints.base import COORDINATES
 from ..coordinates import ties
@@ -135,7 +135,7 @@ class _Case:
         self.kin = Kinematics(self.mechanism)
         self.on_positions = ties.in_tree(self.model.closures)
         self.between_bodies = all(c.kind != COORDINATES for c in self.model.closures)  # or between coordinates and time
-        self.closing = closing_of(self.model)
+        self.closing = TreeClosing(self.model)
         q = self.model.assemble(self.beside(self.model.neutral(), 0.2))
         self.moving = self.on_positions and bool(np.any(ties.values(self.model, q, 0.7) != ties.values(self.model, q, 0.0)))
         self.start: State = self.model.state(q, self.model.project_velocity(q, 0.5 * rng.normal(size=self.model.nv)))

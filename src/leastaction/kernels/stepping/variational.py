@@ -78,7 +78,7 @@ def evaluate_step(sweeps, m, w, mid, con, memory, options, first):
             set_scales(w, con)
         grow_old(memory)
     if con is not None:
-        constrained_residual(m, w, con, t + h)
+        constrained_residual(m, w, con, t + h, h)
         norm = max(largest(w.r), memory[SCALE] * violation(con))
     return relative_size(norm, options.tol * memory[SCALE])
 
