@@ -84,12 +84,13 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
             calls = call if closure.kind == COORDINATES else speed
             calls.append([first, closure.function.address, len(argument), len(closure.arguments)])
             argument.extend(closure.arguments)
+    only_speed = [not kept for closure in closures for kept in closure.holds_positions]
     sizes = {
         "nv": model.nv, "nc": len(con), "m": len(kinds), "na": len(anchor), "ng": len(gear), "ns": len(call), "nx": len(argument),
         "nw": len(velocity), "nu": len(speed),
     }  # fmt: skip
     ties = allocate(
-        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, velocity=velocity, gear=gear,
+        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, velocity=velocity, gear=gear, only_speed=only_speed,
         ratio=ratio, call=call, speed=speed, argument=argument, least=_LEAST * np.array(least),
     )  # fmt: skip
     for poses in (ties.start, ties.end):

@@ -60,6 +60,7 @@ class Ties(NamedTuple):
     row: floats("m", ROW_COLUMNS)
     anchor: integers("na")  # body rows that constraints act on; anchor 0 is the world
     top: integers("nc")  # common ancestor of the two bodies
+    only_speed: integers("m")  # does a row restrict nothing but velocities?
     velocity: integers("nw")  # constraints of `con` that restrict velocities
     gear: integers("ng", 5)
     ratio: floats("ng", 2)  # ratio, offset:  q1 = ratio q2 + offset
@@ -198,6 +199,19 @@ def constrain_node(m, w, con, t):
 @inlined
 def restricts_velocities(con):
     return con.velocity.shape[0] + con.speed.shape[0] > 0
+
+
+@kernel
+def largest_slip(con, v):
+    """Largest |A v - b| of the rows that restrict nothing but velocities, at the node of J0."""
+    top = 0.0
+    for a in range(con.only_speed.shape[0]):
+        if con.only_speed[a]:
+            slip = con.rate[a]
+            for j in range(v.shape[0]):
+                slip += con.J0[a, j] * v[j]
+            top = max(top, abs(slip))
+    return top
 
 
 @kernel
