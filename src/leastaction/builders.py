@@ -108,6 +108,11 @@ class ConstraintBuilder(_Places):
         rows = _rolling_rows(tuple(normal.tolist()), NONE, radius)
         self._add_on_velocities(name, closures.BALL, on, Pose(height * normal), frame, rows, (radius,))
 
+    def add_ellipsoid(self, name: str, frame: str, half_axes, normal, height: float, on: str = "world") -> None:
+        """An ellipsoid with these half axes along those of the frame, on such a plane."""
+        rows = _rolling_rows(tuple(normal.tolist()), tuple(half_axes.tolist()), 0.0)
+        self._add_on_velocities(name, closures.ELLIPSOID, on, Pose(height * normal), frame, rows, tuple(half_axes.tolist()))
+
     def add_ball_on_sphere(self, name: str, frame: str, radius: float, apart: float, side: float, on: str = "world") -> None:
         """A ball whose centre stays `apart` from the origin of the frame `on`, outside of a sphere (side = 1) or inside (-1)."""
         self._add_on_velocities(name, closures.SPHERE, on, Pose(), frame, _rolling_rows(NONE, NONE, radius), (radius, apart, side))

@@ -142,8 +142,11 @@ class StepReference:
         if closure.kind == base.SKATE:
             return [mat.dot(mean, move)]
         turn = mat.times(before[:3, :3], mat.log(mat.rigid_inverse(before) @ after)[..., :3])
-        contact = self._contact(closure, mean, before[:3, 3] + move / 2)
-        slip = move + closure.numbers[0] * mat.times(mat.hat(turn), contact)
+        if closure.kind == base.ELLIPSOID:
+            lever = (self._lowest(closure, before) + self._lowest(closure, after)) / 2
+        else:
+            lever = closure.numbers[0] * self._contact(closure, mean, before[:3, 3] + move / 2)
+        slip = move + mat.times(mat.hat(turn), lever)
         directions = self._directions_of(closure, before, mean)
         return [self._height(closure, after) if row.kind == HEIGHT else mat.dot(directions[row.kind], slip) for row in closure.rows]
 
@@ -154,6 +157,12 @@ class StepReference:
             return _to_contact(normal, _unit(axis))
         return -normal if closure.kind == base.BALL else -closure.numbers[2] * _unit(centre)
 
+    def _lowest(self, closure: Closure, pose: Array) -> Array:
+        """From the centre of an ellipsoid to its lowest point: where its surface x'A^-2 x = 1 has the normal of the plane."""
+        normal, squares = np.array(closure.rows[0].u), np.diag(np.square(closure.numbers))
+        seen = pose[..., :3, :3] @ squares @ np.swapaxes(pose[..., :3, :3], -1, -2)
+        return -mat.times(seen, normal) / mat.sqrt(mat.dot(normal, mat.times(seen, normal)))[..., None]
+
     def _directions_of(self, closure: Closure, before: Array, axis: Array) -> dict[int, Array]:
         """Along and across."""
         normal = np.array(closure.rows[0].u)
@@ -161,7 +170,7 @@ class StepReference:
             along = _unit(mat.times(mat.hat(axis), normal))
             return {ALONG: along, ACROSS: mat.times(mat.hat(normal), along)}
         axes = closure.a[1].R  # balls: orthogonal to the normal and the axis of body A that leans least to it
-        out = axes @ (normal if closure.kind == base.BALL else _unit(before[:3, 3]))
+        out = axes @ (normal if closure.kind != base.SPHERE else _unit(before[:3, 3]))
         along = _unit(np.cross(np.eye(3)[np.argmin(np.abs(out))], out))
         return {ALONG: axes.T @ along, ACROSS: axes.T @ np.cross(out, along)}
 
@@ -171,6 +180,8 @@ class StepReference:
         if closure.kind == base.SPHERE:
             apart = closure.numbers[1]
             return (mat.dot(centre, centre) - apart**2) / (2 * apart)
+        if closure.kind == base.ELLIPSOID:
+            return (centre + self._lowest(closure, after)) @ normal
         return (centre + radius * self._contact(closure, mat.times(after[..., :3, :3], w), centre)) @ normal
 
     def _force_directions(self) -> Array:
@@ -191,7 +202,10 @@ class StepReference:
                     at, u = np.zeros(4), axis
                     at[3] = 1.0
                     if closure.kind != base.SKATE:
-                        at[:3] = here[:3, :3].T @ (closure.numbers[0] * self._contact(closure, axis, here[:3, 3]))
+                        to = self._lowest(closure, here) if closure.kind == base.ELLIPSOID else closure.numbers[0] * self._contact(
+                            closure, axis, here[:3, 3]
+                        )  # fmt: skip
+                        at[:3] = here[:3, :3].T @ to
                         u = self._directions_of(closure, here, axis)[r.kind]
                     out[row + k] = ((seen @ at)[:, :3].imag @ u / _TINY).reshape(self.n, 6)
             row += closure.size

@@ -111,6 +111,7 @@ def test_every_constraint_on_velocities(on):
     mech.add_constraint(la.RollingBall("frame1", 0.4, on=on, normal=rng.normal(size=3), height=0.3))
     mech.add_constraint(la.RollingBall("frame2", 0.4, on=on, sphere=1.3))
     mech.add_constraint(la.RollingBall("frame2", 0.4, on=on, sphere=1.1, inside=True))
+    mech.add_constraint(la.RollingEllipsoid("frame1", (0.3, 0.2, 0.4), on=on, normal=rng.normal(size=3), height=0.1))
     model = mech.compile()
     skate, disc, *balls = model.closures
     few = [replace(disc, rows=disc.rows[k : k + 1]) for k in (1, 2)]

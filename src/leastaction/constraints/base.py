@@ -13,9 +13,9 @@ from ..compiling.portable import Carrier
 from ..pose import Pose
 from .rows import HEIGHT, Row
 
-#: what kinds of equations a closure consists of; the last five restrict velocities
-ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, SPEEDS = range(8)
-ON_VELOCITIES = (SKATE, ROLLING, BALL, SPHERE, SPEEDS)
+#: what kinds of equations a closure consists of; the last six restrict velocities
+ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS = range(9)
+ON_VELOCITIES = (SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS)
 
 
 class Constraint(Carrier):
@@ -36,12 +36,12 @@ class Closure:
     """A compiled constraint: equations between two places (kernel row, pose in the frame of that row)."""
 
     name: str  #: for messages
-    kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE or SPEEDS
+    kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID or SPEEDS
     a: tuple[int, Pose]
     b: tuple[int, Pose]
     rows: tuple[Row, ...]
     joints: tuple[int, int] = (0, 0)  #: kernel rows of the two joints of a gear
-    numbers: tuple[float, ...] = ()  #: ratio and offset of a gear; radius of what rolls, on a sphere also distance of the centres and side
+    numbers: tuple[float, ...] = ()  #: ratio and offset of a gear; radius of what rolls, on a sphere also distance of the centres and side; half axes of an ellipsoid
     function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t)
     arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
 
@@ -59,4 +59,6 @@ class Closure:
         if self.kind == SPHERE:
             radius, apart, side = self.numbers
             return [[apart, 0.0, 0.0, side, 0.0, 0.0, radius] for _ in self.rows]
+        if self.kind == ELLIPSOID:
+            return [[*(self.a[1].R @ row.u), *row.w, row.value] for row in self.rows]
         return [[*(self.a[1].R @ row.u), *(self.b[1].R @ row.w), row.value] for row in self.rows]

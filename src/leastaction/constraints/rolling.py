@@ -1,10 +1,10 @@
-"""A disc or a ball that rolls without slipping.  Nonholonomic."""
+"""A disc, a ball or an ellipsoid that rolls without slipping.  Nonholonomic."""
 
 from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..checks import names, number, shown
+from ..checks import names, number, numbers, shown
 from ..errors import MechanismError
 from ..joints.base import unit_vector
 from .base import Constraint
@@ -99,6 +99,36 @@ class RollingBall(Constraint):
             return
         apart = self.sphere - self.radius if self.inside else self.sphere + self.radius
         builder.add_ball_on_sphere(name, self.frame, self.radius, apart, -1.0 if self.inside else 1.0, self.on)
+
+
+class RollingEllipsoid(Constraint):
+    """An ellipsoid touches a plane and does not slip on it: an egg, a pebble, a rattleback.
+
+    frame       its origin is the centre of the ellipsoid, its axes are the ellipsoid's
+    half_axes   three lengths along x, y and z of the frame, m
+    on          what it rolls on: a body or frame that carries the plane, the world if left out
+    normal      of the plane, in the frame `on`; `height` its distance from the origin of that frame along it, m
+
+    >>> import leastaction as la
+    >>> egg = la.Mechanism()
+    >>> _ = egg.add_body("egg", joint=la.Free(), placement=la.Pose(xyz=(0, 0, 0.02)), mass=0.06, inertia=(1e-5, 1e-5, 8e-6))
+    >>> _ = egg.add_constraint(la.RollingEllipsoid("egg", half_axes=(0.03, 0.02, 0.02)))
+    >>> egg.compile().project_velocity(None, [1.0, 0, 0, 0, 0, 0]).round(6) + 0.0  # turning about x it rolls along y
+    array([ 0.294118,  0.      ,  0.      ,  0.      , -0.005882,  0.      ])
+    """
+
+    def __init__(self, frame: str, half_axes: ArrayLike, on: str = "world", normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0):
+        names(type(self).__name__, frame, on)
+        where = f"RollingEllipsoid({frame!r})"
+        self.frame, self.on = frame, on
+        self.half_axes = numbers(half_axes, f"{where}: half_axes", MechanismError, (3,))
+        if self.half_axes.min() <= 0.0:
+            raise MechanismError(f"{where}: half_axes = {shown(half_axes)} m; it needs three numbers > 0")
+        self.normal = unit_vector(normal, f"{where}: normal")
+        self.height = number(height, f"{where}: height", MechanismError)
+
+    def apply(self, builder) -> None:
+        builder.add_ellipsoid(f"RollingEllipsoid({self.frame!r})", self.frame, self.half_axes, self.normal, self.height, self.on)
 
 
 def _positive(value: float, what: str) -> float:

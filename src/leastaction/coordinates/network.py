@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 #: constraints on velocities between bodies, and what the kernels call them
-VELOCITY_KINDS = {base.SKATE: M.SKATE, base.ROLLING: M.ROLLING, base.BALL: M.BALL, base.SPHERE: M.SPHERE}
+VELOCITY_KINDS = {base.SKATE: M.SKATE, base.ROLLING: M.ROLLING, base.BALL: M.BALL, base.SPHERE: M.SPHERE, base.ELLIPSOID: M.ELLIPSOID}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.base import BALL, ROLLING, SPHERE
+from ..constraints.base import BALL, ELLIPSOID, ROLLING, SPHERE
 from ..drawing.runs import Array
 from ..drawing.skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Skeleton
 from ..joints import Joint
@@ -30,7 +30,7 @@ _GLYPHS = {
 }  # fmt: skip
 _SLENDER = 13.0  # links longer than this part of the mechanism are drawn as they are,
 _THICKEST = 2.2  # shorter ones so much stouter at most
-_ROUND = (ROLLING, BALL, SPHERE)  # constraints whose body is drawn as a disc or a ball
+_ROUND = (ROLLING, BALL, SPHERE, ELLIPSOID)  # constraints whose body is drawn as a disc or a ball
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
@@ -247,7 +247,8 @@ class Scene:
                 continue
             (row, pose), radius = closure.b, closure.numbers[0]
             if closure.kind != ROLLING:
-                self._solid("sphere", row, pose, np.full(3, radius), "link")
+                sizes = np.array(closure.numbers) if closure.kind == ELLIPSOID else np.full(3, radius)
+                self._solid("sphere", row, pose, sizes, "link")
             else:
                 disc = pose @ Pose(rotation=frame_with_z(np.asarray(closure.rows[0].w)))
                 self._solid("cylinder", row, disc, np.array([radius, radius, 0.03 * radius]), "link")

@@ -7,12 +7,12 @@ All of it is about body B as seen from body A, in the axes of A: R its rotation,
 phi (angle times axis) and the displacement of the point.
 
 SKATE    (n + D n)/2 . displacement = 0: the point does not move along n, the mean of its directions
-ROLLING  a disc on a plane of A, BALL a ball on a plane of A, SPHERE a ball on (or in) a sphere of A, with the rows
+ROLLING  a disc on a plane of A, BALL a ball on a plane of A, SPHERE a ball on (or in) a sphere of A, ELLIPSOID one on a plane of A, with
          HEIGHT         the lowest point is on the surface (end of the step)
-         ALONG, ACROSS  u . (displacement of the centre + phi x (radius * direction to the contact)) = 0, contact of the mean pose
+         ALONG, ACROSS  u . (displacement of the centre + phi x lever to the contact) = 0, lever of the mean pose, or mean of the levers
 
-u: for a disc along its way and across it, at the mean axis, so that wheels on one axle have the same row; for a ball on a plane two
-directions of the plane; on a sphere two tangents at the start of the step.  There the slip lies in the tangent plane of the mean pose
+u: for a disc along its way and across it, at the mean axis, so that wheels on one axle have the same row; for a ball or ellipsoid on a plane
+two directions of the plane; on a sphere two tangents at the start of the step.  There the slip lies in the tangent plane of the mean pose
 whenever the distance is kept, so any two directions that are not normal to it say that it vanishes.
 """
 
@@ -20,9 +20,25 @@ import math
 
 from ...compiling.decorators import inlined, kernel
 from ...joints.rows import ALONG, HEIGHT
-from ...lie.algebra import add, axpy, cross, dot, load3, matmul, matvec, quat_mul, quat_rotate_minus, quat_to_matrix, scale, sub, tmatvec
+from ...lie.algebra import add, axpy, cross, dot, load3, load9, matmul, matvec, quat_mul, quat_rotate_minus, quat_to_matrix, scale, sub, tmatvec
 from ...lie.retraction_exp import gammas, half_angle_ratio
-from .layout import A_P, B_P, BALL, CON_KIND, FIRST_ROW, FIRST_SLOT, ROLLING, ROW_U, ROW_VALUE, ROW_W, ROWS, SKATE
+from .layout import (
+    A_P,
+    B_P,
+    B_R,
+    BALL,
+    CON_KIND,
+    ELLIPSOID,
+    FIRST_ROW,
+    FIRST_SLOT,
+    ROLLING,
+    ROW_U,
+    ROW_VALUE,
+    ROW_W,
+    ROWS,
+    SKATE,
+    SPHERE,
+)
 from .rows import put
 
 _NONE = (0.0, 0.0, 0.0)
@@ -92,24 +108,54 @@ def unit_and_size(x):
 
 
 @inlined
-def touch(net, c, R, point, axis, mean):
-    """Directions along and across and the unit vector to the contact of a disc or ball.
+def support(net, c, j, n):
+    """Of an ellipsoid: how far its lowest point is below its centre, the way there in the axes of B, and y -> derivative of it in n times y.
 
-    axis: of a disc, in A; mean: of a ball on a sphere, from the sphere's centre.  Both of the mean pose, the rest at the start.
+    n: normal of the plane in the axes of B.
+    """
+    axes, half = load9(net.place, c, B_R), load3(net.row, j, ROW_W)
+    squares = (half[0] * half[0], half[1] * half[1], half[2] * half[2])
+    m = times(squares, tmatvec(axes, n))
+    depth = math.sqrt(dot(m, tmatvec(axes, n)))
+    lowest = matvec(axes, scale(-1.0 / depth, m))
+    return depth, lowest, axes, squares
+
+
+@inlined
+def times(a, b):
+    return a[0] * b[0], a[1] * b[1], a[2] * b[2]
+
+
+@inlined
+def support_change(depth, lowest, axes, squares, y):
+    """Change of the way to the lowest point with a change y of the normal, both in the axes of B."""
+    change = matvec(axes, times(squares, tmatvec(axes, y)))
+    return scale(-1.0 / depth, axpy(-dot(lowest, y), lowest, change))
+
+
+@inlined
+def touch(net, c, R, R1, point, axis, mean):
+    """Directions along and across and the lever to the contact of what rolls.
+
+    axis: of a disc, in A; mean: of a ball on a sphere, from the sphere's centre.  Both of the mean pose; R, point: at the start, R1: at the
+    end of the step.
     """
     j = net.con[c, FIRST_ROW]
-    kind = net.con[c, CON_KIND]
+    kind, radius, normal = net.con[c, CON_KIND], net.row[j, ROW_VALUE], load3(net.row, j, ROW_U)
     if kind == ROLLING:
-        way, across, contact, _ = wheel(load3(net.row, j, ROW_U), axis)
-        return way, across, contact
+        way, across, contact, _ = wheel(normal, axis)
+        return way, across, scale(radius, contact)
+    if kind == SPHERE:
+        out, _ = unit_and_size(sub(point, load3(net.place, c, A_P)))
+        way, _, _ = tangent(out)
+        side, _ = unit_and_size(mean)
+        return way, cross(out, way), scale(-radius * net.row[j, ROW_W], side)
+    way, _, _ = tangent(normal)
     if kind == BALL:
-        normal = load3(net.row, j, ROW_U)
-        way, _, _ = tangent(normal)
-        return way, cross(normal, way), scale(-1.0, normal)
-    out, _ = unit_and_size(sub(point, load3(net.place, c, A_P)))
-    way, _, _ = tangent(out)
-    side, _ = unit_and_size(mean)
-    return way, cross(out, way), scale(-net.row[j, ROW_W], side)
+        return way, cross(normal, way), scale(-radius, normal)
+    _, lowest, _, _ = support(net, c, j, tmatvec(R, normal))
+    _, lowest1, _, _ = support(net, c, j, tmatvec(R1, normal))
+    return way, cross(normal, way), scale(0.5, add(matvec(R, lowest), matvec(R1, lowest1)))
 
 
 # ------------------------------------------------------------------------------------------------------------ rows
@@ -130,7 +176,7 @@ def velocity_values(net, c, motion, out, at):
     first, kind = net.con[c, FIRST_ROW], net.con[c, CON_KIND]
     for k in range(net.con[c, ROWS]):
         j = first + k
-        toward, radius = load3(net.row, j, ROW_W), net.row[j, ROW_VALUE]
+        toward = load3(net.row, j, ROW_W)
         if kind == SKATE:
             out[at + k] = 0.5 * dot(add(matvec(R, toward), matvec(R1, toward)), moved)
         elif net.row_kind[j] == HEIGHT:
@@ -138,8 +184,8 @@ def velocity_values(net, c, motion, out, at):
         else:
             axis, _ = unit_and_size(add(matvec(R, toward), matvec(R1, toward))) if kind == ROLLING else (toward, 1.0)
             mean = sub(axpy(0.5, moved, point), load3(net.place, c, A_P))
-            way, across, contact = touch(net, c, R, point, axis, mean)
-            slip = axpy(radius, cross(matvec(R, scale(half_angle_ratio(w, u), u)), contact), moved)
+            way, across, lever = touch(net, c, R, R1, point, axis, mean)
+            slip = add(cross(matvec(R, scale(half_angle_ratio(w, u), u)), lever), moved)
             out[at + k] = dot(way if net.row_kind[j] == ALONG else across, slip)
 
 
@@ -152,6 +198,9 @@ def height(net, c, j, R, p):
         return dot(u, p) - radius * cosine
     if net.con[c, CON_KIND] == BALL:
         return dot(u, p) - radius
+    if net.con[c, CON_KIND] == ELLIPSOID:
+        depth, _, _, _ = support(net, c, j, tmatvec(R, u))
+        return dot(u, p) - depth
     apart = net.row[j, ROW_U]
     return 0.5 * (dot(p, p) - apart * apart) / apart
 
@@ -167,6 +216,10 @@ def height_slope(net, c, j, R, p):
         return scale(radius * lean / math.sqrt(1.0 - lean * lean), cross(axis, n)), n
     if net.con[c, CON_KIND] == BALL:
         return _NONE, tmatvec(R, u)
+    if net.con[c, CON_KIND] == ELLIPSOID:
+        n = tmatvec(R, u)
+        _, lowest, _, _ = support(net, c, j, n)
+        return cross(lowest, n), n
     return _NONE, tmatvec(R, scale(1.0 / net.row[j, ROW_U], p))
 
 
@@ -200,12 +253,12 @@ def slip_gradient(net, c, j, motion, R1):
     toward, normal, b = load3(net.row, j, ROW_W), load3(net.row, j, ROW_U), load3(net.place, c, B_P)
     axis, size = unit_and_size(add(matvec(R, toward), matvec(R1, toward))) if kind == ROLLING else (toward, 1.0)
     mean = sub(axpy(0.5, moved, point), load3(net.place, c, A_P))
-    way, across, contact = touch(net, c, R, point, axis, mean)
+    way, across, contact = touch(net, c, R, R1, point, axis, mean)
     direction = way if along else across
     phi = scale(half_angle_ratio(w, u), u)
     gam, _ = gammas(dot(phi, phi))
     turn = matvec(R, phi)
-    slip = axpy(radius, cross(turn, contact), moved)
+    slip = add(cross(turn, contact), moved)
     # a force along the direction at the centre, and its moment by the turn: (turn x contact) . direction
     force, moment = direction, _NONE
     if kind == ROLLING:
@@ -216,12 +269,16 @@ def slip_gradient(net, c, j, motion, R1):
             change = scale(1.0 / size, axpy(-dot(axis, change), axis, change))
             d_way, d_across, d_contact = wheel_changes(normal, axis, way, cosine, change)
             moment = axpy(radius * dot(direction, cross(turn, d_contact)) + dot(d_way if along else d_across, slip), e, moment)
-    elif kind != BALL:
+    elif kind == ELLIPSOID:
+        n, y = tmatvec(R1, normal), scale(0.5, tmatvec(R1, cross(direction, turn)))  # the lever at the end turns with B and moves on it
+        depth, lowest, axes, squares = support(net, c, j, n)
+        moment = sub(cross(lowest, y), cross(n, support_change(depth, lowest, axes, squares, y)))
+    elif kind == SPHERE:
         side, size = unit_and_size(mean)
         pull = scale(-0.5 * radius * net.row[j, ROW_W] / size, cross(direction, turn))  # the contact turns with the mean place
         force = add(force, axpy(-dot(side, pull), side, pull))
     linear = tmatvec(R1, force)
-    lever = tmatvec(R, scale(radius, cross(contact, direction)))  # times the change of phi with the end: (1 + phi^/2 + gam phi^phi^) e
+    lever = tmatvec(R, cross(contact, direction))  # times the change of phi with the end: (1 + phi^/2 + gam phi^phi^) e
     y = cross(phi, lever)
     turned = axpy(gam, cross(phi, y), axpy(-0.5, y, lever))
     return add(moment, add(turned, cross(b, linear))), linear
@@ -241,9 +298,9 @@ def velocity_force(net, c, R, point, G):
             angular, force = height_slope(net, c, j, R, p)
             put_both(G, slot, k, R, point, b, add(angular, cross(b, force)), force)
         else:
-            way, across, contact = touch(net, c, R, point, matvec(R, toward), p)
+            way, across, lever = touch(net, c, R, R, point, matvec(R, toward), p)
             force = tmatvec(R, way if net.row_kind[j] == ALONG else across)
-            put_both(G, slot, k, R, point, b, cross(axpy(net.row[j, ROW_VALUE], tmatvec(R, contact), b), force), force)
+            put_both(G, slot, k, R, point, b, cross(add(tmatvec(R, lever), b), force), force)
 
 
 @kernel
@@ -260,24 +317,29 @@ def velocity_second_rates(net, c, R, point, turn, turn_rate, speed, push, out):
             out[j] = dot(axis, push) + dot(cross(turn, axis), speed)
             continue
         level = net.row_kind[j] == HEIGHT
-        if level and kind != ROLLING:
+        if level and (kind == BALL or kind == SPHERE):
             u = normal if kind == BALL else scale(1.0 / net.row[j, ROW_U], p)
             out[j] = dot(u, push) + (0.0 if kind == BALL else dot(speed, speed) / net.row[j, ROW_U])
             continue
-        way, across, contact = touch(net, c, R, point, axis, p)
-        d_way, d_across, d_contact = _NONE, _NONE, _NONE
+        way, across, lever = touch(net, c, R, R, point, axis, p)
+        d_way, d_across, d_lever = _NONE, _NONE, _NONE
         if kind == ROLLING:
             _, _, _, cosine = wheel(normal, axis)
             d_way, d_across, d_contact = wheel_changes(normal, axis, way, cosine, cross(turn, axis))
-        elif kind != BALL:
+            d_lever = scale(radius, d_contact)
+        elif kind == ELLIPSOID:
+            depth, lowest, axes, squares = support(net, c, j, tmatvec(R, normal))
+            moved = support_change(depth, lowest, axes, squares, tmatvec(R, cross(normal, turn)))
+            d_lever = add(cross(turn, lever), matvec(R, moved))
+        elif kind == SPHERE:
             side, size = unit_and_size(p)
             d_side = scale(1.0 / size, axpy(-dot(side, speed), side, speed))
             _, e, length = tangent(side)
             change = cross(e, d_side)
             d_way = scale(1.0 / length, axpy(-dot(way, change), way, change))
             d_across = add(cross(d_side, way), cross(side, d_way))
-            d_contact = scale(-net.row[j, ROW_W], d_side)
-        slip = axpy(radius, cross(turn, contact), speed)
-        slip_rate = axpy(radius, add(cross(turn_rate, contact), cross(turn, d_contact)), push)
+            d_lever = scale(-radius * net.row[j, ROW_W], d_side)
+        slip = add(cross(turn, lever), speed)
+        slip_rate = add(add(cross(turn_rate, lever), cross(turn, d_lever)), push)
         u, du = (normal, _NONE) if level else (way, d_way) if net.row_kind[j] == ALONG else (across, d_across)
         out[j] = dot(u, slip_rate) + dot(du, slip)
