@@ -42,7 +42,7 @@ KINDS = {
     "RollingBall-in a sphere": lambda: la.RollingBall("puck", radius=0.3, sphere=1.3, inside=True),
     "RollingEllipsoid": lambda: la.RollingEllipsoid("puck", half_axes=(0.4, 0.2, 0.3), height=-0.3),
     "RollingEllipsoid-on a body": lambda: la.RollingEllipsoid("puck", half_axes=(0.4, 0.2, 0.3), normal=(0, 1, 2), height=-0.3, on="hinge"),
-    "VelocityConstraint": lambda: la.VelocityConstraint("mix", ["hinge", "carrier"], lambda q, v, sp: v[0] * sp.cos(q[1]) + q[2] * v[1] - v[2]),
+    "VelocityConstraint": lambda: la.VelocityConstraint("mix", ["hinge", "carrier"], "v0 * cos(q1) + q2 * v1 - v2"),
     "VelocityConstraint-driven": lambda: la.VelocityConstraint("lead", ["hinge", "slide"], "v0 * cos(q1) - v1 - 0.3 * q0 - sin(2 * t) / 5"),
 }
 OF_COORDINATES = ("Cam", "SymbolicConstraint", "Prescribed", "VelocityConstraint")

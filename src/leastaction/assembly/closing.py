@@ -228,8 +228,8 @@ def _say_if_locked(model: Model, q: Array, v: Array, t: float) -> str:
     if after > 1e-3 * before:
         return ""
     return (
-        f". Of this motion the constraints allow next to nothing ({after / before:.1g} of its kinetic energy): here they lock the mechanism. "
-        "Wheels without slip roll only about one common point"
+        f". Of this motion the constraints allow next to nothing ({after / before:.1g} of its kinetic energy): here they lock the "
+        "mechanism. Wheels without slip roll only about one common point"
     )
 
 
@@ -314,9 +314,9 @@ def _refuse_locking(jacobians: list[Array], kept: NDArray[np.bool_], positions: 
     share = np.abs(null).max(axis=1) * ~positions[kept]
     named = [name for name, s in zip(np.array(names)[kept].tolist(), share.tolist(), strict=True) if s > 0.1 * share.max()]
     raise MechanismError(
-        f"{listed(named)} are inconsistent, not redundant: they depend on each other in this configuration and contradict each other beside "
-        f"it, so that the mechanism could move in {missing} way(s) here that it would lock in at once (ideal wheels whose axes do not stay "
-        "concurrent, as those of a trapezoid steering linkage; a singular position). Couple them exactly, for example by a "
+        f"{listed(named)} are inconsistent, not redundant: they depend on each other in this configuration and contradict each other "
+        "beside it, so that the mechanism would lock as soon as it leaves it (ideal wheels whose axes do not always meet in one point, as "
+        "with a trapezoid steering linkage; or a singular position). Couple them exactly, for example by a "
         "SymbolicConstraint, leave one of them out, or start from another configuration"
     )
 
@@ -333,8 +333,8 @@ def _refuse_contradiction(
         if speeds.any() and off.max(initial=0.0) > 1e-8 * max(1.0, float(np.abs(b).max())):
             name = np.array(names)[~kept][int(np.argmax(off))]
             raise MechanismError(
-                f"{name} contradicts the other constraints: they say already how fast it moves, which differs by {off.max():.3g}; correct its "
-                "right-hand side or leave it out"
+                f"{name} contradicts the other constraints: they say already how fast it moves, which differs by {off.max():.3g}; "
+                "correct its right-hand side or leave it out"
             )
 
 

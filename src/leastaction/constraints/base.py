@@ -41,7 +41,8 @@ class Closure:
     b: tuple[int, Pose]
     rows: tuple[Row, ...]
     joints: tuple[int, int] = (0, 0)  #: kernel rows of the two joints of a gear
-    numbers: tuple[float, ...] = ()  #: ratio and offset of a gear; radius of what rolls, on a sphere also distance of the centres and side; half axes of an ellipsoid
+    #: ratio and offset of a gear; radius of what rolls, on a sphere also distance of the centres and side; half axes of an ellipsoid
+    numbers: tuple[float, ...] = ()
     function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t)
     arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
 

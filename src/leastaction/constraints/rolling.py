@@ -90,7 +90,7 @@ class RollingBall(Constraint):
         if self.inside and self.sphere is None:
             raise MechanismError(f"{where}: inside = True says nothing without a sphere; give its radius, sphere=...")
         if self.inside and self.sphere is not None and self.sphere <= self.radius:
-            raise MechanismError(f"{where}: sphere = {self.sphere:g} m is too small for a ball of {self.radius:g} m inside; give a larger one")
+            raise MechanismError(f"{where}: sphere = {self.sphere:g} m is too small for a ball of {self.radius:g} m inside; give more")
 
     def apply(self, builder) -> None:
         name = f"RollingBall({self.frame!r})"

@@ -90,8 +90,8 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
         "nw": len(velocity), "nu": len(speed),
     }  # fmt: skip
     ties = allocate(
-        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, velocity=velocity, gear=gear, only_speed=only_speed,
-        ratio=ratio, call=call, speed=speed, argument=argument, least=_LEAST * np.array(least),
+        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, velocity=velocity, gear=gear,
+        only_speed=only_speed, ratio=ratio, call=call, speed=speed, argument=argument, least=_LEAST * np.array(least),
     )  # fmt: skip
     for poses in (ties.start, ties.end):
         poses[0, [M.POSE_R, M.POSE_R + 4, M.POSE_R + 8, M.POSE_W]] = 1.0

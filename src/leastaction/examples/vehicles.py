@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..constraints import Distance, Prescribed, Rolling, RollingBall, Skate, SymbolicConstraint
+from ..constraints import Distance, Prescribed, Rolling, RollingBall, RollingEllipsoid, Skate, SymbolicConstraint
 from ..errors import MechanismError
 from ..joints import Free, Planar, Revolute
 from ..mechanism import Mechanism
@@ -23,7 +23,7 @@ def _add_wheel(mech: Mechanism, name: str, parent: str, at: tuple[float, float, 
 def _chassis(mech: Mechanism, height: float, mass: float, com: float, length: float, width: float) -> None:
     """A plate that stays level at the height of the wheels' centres; its origin is the middle of the rear axle."""
     inertia = mass / 12 * np.array([width**2, length**2, length**2 + width**2])
-    mech.add_body("chassis", joint=Planar(), placement=Pose(xyz=(0, 0, height)), mass=mass, com=(com, 0, 0), inertia=tuple(inertia.tolist()))
+    mech.add_body("chassis", joint=Planar(), placement=Pose(xyz=(0, 0, height)), mass=mass, com=(com, 0, 0), inertia=inertia)
 
 
 def differential_drive(track: float = 0.4, radius: float = 0.1, trail: float = 0.05) -> Mechanism:
@@ -76,7 +76,7 @@ def car(wheelbase: float = 2.5, track: float = 1.5, radius: float = 0.3, linkage
 def snakeboard(length: float = 0.8) -> Mechanism:
     """A board with a truck at each end, which a knife edge keeps from moving sideways, and a "rotor" that turns above its middle.
 
-    Whoever turns rotor and trucks in time with each other drives it without touching the ground (Ostrowski, Burdick, Lewis and Murray 1995).
+    Turning rotor and trucks in time with each other drives it without touching the ground (Ostrowski, Burdick, Lewis and Murray 1995).
     """
     mech = Mechanism(gravity=(0, 0, 0), name="snakeboard")
     mech.add_body("board", joint=Planar(), mass=4.0, inertia=(0.05, 0.2, 0.2))
@@ -98,6 +98,18 @@ def ball_on_turntable(rate: float = 2.0, radius: float = 0.1, share: float = 0.4
     mech.add_body("ball", joint=Free(), placement=Pose(xyz=(0.5, 0, radius)), mass=1.0, inertia=(inertia, inertia, inertia))
     mech.add_constraint(RollingBall("ball", radius, on="table"))
     mech.add_constraint(Prescribed("table", lambda t, sp: rate * t))
+    return mech
+
+
+def rattleback() -> Mechanism:
+    """A stone with an ellipsoid as its lower side, whose axes of inertia are turned against the ellipsoid's (Kane and Levinson 1982).
+
+    Spun one way (here a negative rate about z) it begins to rattle, stops and turns back.
+    """
+    mech = Mechanism(name="rattleback")
+    mech.add_body("stone", joint=Free(), placement=Pose(xyz=(0, 0, 0.02)), mass=1.0, com=(0, 0, -0.01),
+                  inertia=((2e-4, -2e-5, 0), (-2e-5, 1.6e-3, 0), (0, 0, 1.7e-3)))  # fmt: skip
+    mech.add_constraint(RollingEllipsoid("stone", (0.2, 0.03, 0.02)))
     return mech
 
 

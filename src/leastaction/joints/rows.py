@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 POINT, DOT, DISTANCE, SCREW = range(4)
-#: rows of constraints that restrict velocities (`kernels/maximal/nonholonomic.py`), of which only HEIGHT holds for positions; SPEED: of the user
+#: rows of constraints that restrict velocities (kernels/maximal/nonholonomic.py); only HEIGHT holds for positions; SPEED: of the user
 SIDE, HEIGHT, ALONG, ACROSS, SPEED = range(4, 9)
 
 Vector = tuple[float, float, float]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import shown, time_step
+from ..checks import listed, shown, time_step
+from ..coordinates.ties import on_velocities
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Integrator, Midpoint, Variational
@@ -63,6 +64,11 @@ def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | V
     if not isinstance(integrator, (Midpoint, Variational)) or not integrator.linearisable:
         raise StateError(f"integrator = {shown(integrator)} cannot be linearised; give Variational(...) or Midpoint(...)")
     checked_state(state, model)
+    if named := on_velocities(model.closures):
+        raise StateError(
+            f"{listed(named)} of {model.name!r} restricts velocities, whose steps are not linearised; take differences of steps, or of "
+            "la.dynamics.forward"
+        )
     return integrator
 
 

@@ -21,6 +21,8 @@ from .graph import Graph
 from .program import Block
 from .reading import comment, shown
 
+Symbols = Sequence[sympy.Symbol]
+
 _HEAD = '''"""A constraint, generated from its expression."""
 
 {described}
@@ -87,14 +89,14 @@ def _written(expression: sympy.Expr, functions: Iterable[tuple[str, str, str, Bl
     return "".join([*parts, _TAIL])
 
 
-def speed_module(expression: sympy.Expr, arguments: Sequence[sympy.Symbol], rates: Sequence[sympy.Symbol], time: sympy.Symbol) -> ModuleType:
+def speed_module(expression: sympy.Expr, arguments: Symbols, rates: Symbols, time: sympy.Symbol) -> ModuleType:
     """The compiled module of a constraint on velocities, likewise."""
     graph = Graph()
     made_from = "\n".join(["speeds", str(len(arguments)), graph.fingerprint([graph.of(expression)])])
     return generated_module("constraint", made_from, lambda: speed_source(expression, arguments, rates, time))
 
 
-def speed_source(expression: sympy.Expr, arguments: Sequence[sympy.Symbol], rates: Sequence[sympy.Symbol], time: sympy.Symbol) -> str:
+def speed_source(expression: sympy.Expr, arguments: Symbols, rates: Symbols, time: sympy.Symbol) -> str:
     graph = Graph()
     g, at_rest = graph.of(expression), graph.of(expression.subs(dict.fromkeys(rates, 0)))
     inputs, speeds, t = [graph.input(s.name) for s in arguments], [graph.input(s.name) for s in rates], graph.input(time.name)

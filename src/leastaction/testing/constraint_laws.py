@@ -1,7 +1,8 @@
 """The laws every constraint obeys, with every integrator.
 
     values      h(q) = 0 is found by `model.assemble`, from a start and from beside it
-    Jacobian    Dh is the derivative of h along increments of the joints, the second rates are that of Dh v (of rows on velocities: of A v - b)
+    Jacobian    Dh is the derivative of h along increments of the joints, the second rates are that of Dh v; of rows on velocities that of
+                A v - b
     forward     `dynamics.forward` pushes along Dh' only, so that the second rate vanishes
     order       every integrator converges to the solution of the continuous equations with its order, or refuses by name
     kept        integrators that solve for the constraints keep them within rounding, and keep the energy, for 200 steps; rows on velocities

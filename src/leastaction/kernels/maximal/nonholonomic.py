@@ -11,8 +11,8 @@ ROLLING  a disc on a plane of A, BALL a ball on a plane of A, SPHERE a ball on (
          HEIGHT         the lowest point is on the surface (end of the step)
          ALONG, ACROSS  u . (displacement of the centre + phi x lever to the contact) = 0, lever of the mean pose, or mean of the levers
 
-u: for a disc along its way and across it, at the mean axis, so that wheels on one axle have the same row; for a ball or ellipsoid on a plane
-two directions of the plane; on a sphere two tangents at the start of the step.  There the slip lies in the tangent plane of the mean pose
+u: for a disc along its way and across it, at the mean axis, so that wheels on one axle have the same row; for a ball or ellipsoid on a
+plane two directions of the plane; on a sphere two tangents at the start of the step.  There the slip lies in the tangent plane of the mean pose
 whenever the distance is kept, so any two directions that are not normal to it say that it vanishes.
 """
 
@@ -20,7 +20,22 @@ import math
 
 from ...compiling.decorators import inlined, kernel
 from ...joints.rows import ALONG, HEIGHT
-from ...lie.algebra import add, axpy, cross, dot, load3, load9, matmul, matvec, quat_mul, quat_rotate_minus, quat_to_matrix, scale, sub, tmatvec
+from ...lie.algebra import (
+    add,
+    axpy,
+    cross,
+    dot,
+    load3,
+    load9,
+    matmul,
+    matvec,
+    quat_mul,
+    quat_rotate_minus,
+    quat_to_matrix,
+    scale,
+    sub,
+    tmatvec,
+)
 from ...lie.retraction_exp import gammas, half_angle_ratio
 from .layout import (
     A_P,
@@ -109,7 +124,7 @@ def unit_and_size(x):
 
 @inlined
 def support(net, c, j, n):
-    """Of an ellipsoid: how far its lowest point is below its centre, the way there in the axes of B, and y -> derivative of it in n times y.
+    """Of an ellipsoid: how far its lowest point is below its centre, the way there in the axes of B; its axes and squared half axes.
 
     n: normal of the plane in the axes of B.
     """
@@ -317,7 +332,7 @@ def velocity_second_rates(net, c, R, point, turn, turn_rate, speed, push, out):
             out[j] = dot(axis, push) + dot(cross(turn, axis), speed)
             continue
         level = net.row_kind[j] == HEIGHT
-        if level and (kind == BALL or kind == SPHERE):
+        if level and kind in (BALL, SPHERE):
             u = normal if kind == BALL else scale(1.0 / net.row[j, ROW_U], p)
             out[j] = dot(u, push) + (0.0 if kind == BALL else dot(speed, speed) / net.row[j, ROW_U])
             continue
