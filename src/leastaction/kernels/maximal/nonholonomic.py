@@ -12,8 +12,8 @@ ROLLING  a disc on a plane of A, BALL a ball on a plane of A, SPHERE a ball on (
          ALONG, ACROSS  u . (displacement of the centre + phi x lever to the contact) = 0, lever of the mean pose, or mean of the levers
 
 u: for a disc along its way and across it, at the mean axis, so that wheels on one axle have the same row; for a ball or ellipsoid on a
-plane two directions of the plane; on a sphere two tangents at the start of the step.  There the slip lies in the tangent plane of the mean pose
-whenever the distance is kept, so any two directions that are not normal to it say that it vanishes.
+plane two directions of the plane; on a sphere two tangents at the start of the step.  There the slip lies in the tangent plane of the
+mean pose whenever the distance is kept, so any two directions that are not normal to it say that it vanishes.
 """
 
 import math
