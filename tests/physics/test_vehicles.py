@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.bicycle import REAR_RADIUS, eigenvalues_of, published_eigenvalues, state_of
+from support.bicycle import eigenvalues_of, published_eigenvalues, state_of
 
 import leastaction as la
 
@@ -39,9 +39,8 @@ def test_wheels_on_an_axle(joint, axles, redundant):
 
 
 def test_rows_on_positions_are_kept_before_those_on_velocities():
-    """A skate says that the height does not change, a plane where it is: the plane stays."""
+    """One says how fast a wheel turns, one where it is: the place stays."""
     mech = la.Mechanism()
-    mech.add_body("sled", joint=la.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
     mech.add_constraint(la.VelocityConstraint("drive", ["wheel"], "v0 - 3"))
     mech.add_constraint(la.SymbolicConstraint("place", ["wheel"], lambda q, t, sp: q[0] - 3 * t))
     mech.add_body("wheel", joint=la.Revolute(), mass=1.0, inertia=(0.1, 0.1, 0.1))
@@ -174,8 +173,8 @@ def test_ball_in_a_bowl_swings():
 def test_rattleback_reverses():
     """Spun the wrong way it rattles, stops and turns back; the energy stays."""
     model = la.examples.rattleback().compile()
-    v = model.project_velocity(None, [0.02, 0.0, -5.0, 0, 0, 0])
-    run = la.simulate(model, v=v, dt=2e-3, steps=3000, integrator=la.Variational(tol=1e-11))
+    v = model.project_velocity(None, [0.2, 0.0, -5.0, 0, 0, 0])
+    run = la.simulate(model, v=v, dt=1e-3, steps=5000, integrator=la.Variational(tol=1e-11))
     up = np.array([la.dynamics.pose(model, q, "stone").R[2] for q in run.q[::10]])
     spin = np.einsum("ti,ti->t", up, run.v[::10, :3])
     assert spin[0] < -4.9 and spin.max() > 0.5
@@ -302,5 +301,5 @@ def test_bicycle_balances_itself():
         q, v = state_of(model, speed, (0.0, 0.0, 0.1, 0.0))
         run = la.simulate(model, q=q, v=v, dt=5e-3, steps=400)
         ends[speed] = np.abs([la.dynamics.pose(model, p, "frame").R[2, 1] for p in run.q[-50:]]).max()
-        assert REAR_RADIUS > 0 and np.abs(run.energy - run.energy[0]).max() < 1e-3 * run.kinetic[0]
+        assert np.abs(run.energy - run.energy[0]).max() < 1e-3 * run.kinetic[0]
     assert ends[5.0] < 0.02 < 0.1 < ends[3.0]
