@@ -21,7 +21,8 @@ __version__ = "0.1.0"
 _ROOMS = {
     "analysis.crosscheck": "Crosscheck crosscheck",
     "batch": "Rollout Sweep rollout sweep",
-    "constraints": "Cam Close Coincident Constraint Distance Gear PointOnPlane Prescribed Rolling Screw Skate SymbolicConstraint",
+    "constraints": "Cam Close Coincident Constraint Distance Gear PointOnPlane Prescribed Rolling RollingBall RollingEllipsoid Screw "
+    "Skate SymbolicConstraint VelocityConstraint",
     "coordinates.conversion": "MaximalState to_maximal to_minimal",
     "dynamics": "discrete",
     "errors": "ConvergenceError FormatError LeastActionError LimitError MechanismError SingularMassError StateError",

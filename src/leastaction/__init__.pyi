@@ -13,9 +13,12 @@ from .constraints import (
     PointOnPlane,
     Prescribed,
     Rolling,
+    RollingBall,
+    RollingEllipsoid,
     Screw,
     Skate,
     SymbolicConstraint,
+    VelocityConstraint,
 )
 from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
@@ -62,9 +65,9 @@ __all__ = [
     "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError",
     "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor",
     "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions",
-    "Revolute", "Rolling", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate", "Sphere",
-    "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal",
-    "UserPotential", "Variational", "Wrench", "analysis", "constraints", "crosscheck", "crosses", "discrete", "dynamics", "examples",
-    "gym", "library", "linearize", "load", "open", "page", "passes", "plot", "rollout", "save", "show", "simulate", "solvability",
-    "sweep", "to_maximal", "to_minimal", "view",
+    "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator",
+    "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint",
+    "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "VelocityConstraint", "Wrench", "analysis", "constraints",
+    "crosscheck", "crosses", "discrete", "dynamics", "examples", "gym", "library", "linearize", "load", "open", "page", "passes", "plot",
+    "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

@@ -48,7 +48,7 @@ def applied_powers(model: Model, t: Array, q: Array, v: Array) -> Array:
 def driving_work(model: Model, t: Array, q: Array, multipliers: Array | None) -> Array:
     """(T-1,) work of what moves the prescribed coordinates, step by step, J: impulse of a row times how fast it is driven."""
     steps = np.zeros(max(len(t) - 1, 0))
-    if not model.closures or not tree.in_tree(model.closures) or not len(steps):
+    if not model.closures or not len(steps):
         return steps
     ties = tree.make_ties(model, reduce(model, q[0], float(t[0])).closures)
     rates = np.array([tree.evaluate(model, ties, place, float(time)).rate.copy() for time, place in zip(t, q, strict=True)])

@@ -80,9 +80,6 @@ def forward(
     """
     out = np.zeros(model.nv)
     lam = np.zeros(0)
-    if not tree.in_tree(model.closures):
-        names = listed([c.name for c in model.closures])
-        raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
     if sticking := model.joints_with_dry_friction:
         raise StateError(
             f"accelerations with dry friction (joint {listed(sticking)}) are not offered: at rest they do not follow from q and v; give "

@@ -160,6 +160,14 @@ class Integrator(Carrier):
                 f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Variational() or Maximal()"
             )
 
+    def refuse_velocity_constraints(self, model: Model) -> None:
+        """To be called by integrators that keep constraints on positions only."""
+        if named := tree.on_velocities(model.closures):
+            raise StateError(
+                f"{type(self).__name__} does not keep constraints on velocities, as {listed(named)} of {model.name!r}; "
+                "use integrator=Variational() or Maximal()"
+            )
+
     def refuse_charts(self, model: Model) -> None:
         """To be called by integrators that cannot change the coordinates of a joint on the way."""
         charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]

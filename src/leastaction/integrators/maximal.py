@@ -62,8 +62,8 @@ class MaximalStepper(CompiledStepper):
 
     def __init__(self, integrator: Maximal, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        check_start(model, state.q, state.v)
-        reduction = reduce(model, state.q)
+        check_start(model, state.q, state.v, state.t)
+        reduction = reduce(model, state.q, state.t)
         self.redundant = reduction.dropped
         self.network = build(model, reduction.closures, integrator.elimination)
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)

@@ -69,8 +69,6 @@ class Variational(Integrator):
                 )
 
     def start(self, model: Model, state: State, dt: float) -> VariationalStepper:
-        if not tree.in_tree(model.closures):
-            self.refuse_constraints(model)
         return VariationalStepper(self, model, state, dt)
 
     @property
@@ -78,8 +76,6 @@ class Variational(Integrator):
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedStepper:
-        if not tree.in_tree(model.closures):
-            self.refuse_constraints(model)
         return ComposedStepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:

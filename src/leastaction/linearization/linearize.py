@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import shown, time_step
+from ..checks import listed, shown, time_step
+from ..coordinates.ties import on_velocities
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Integrator, Midpoint, Variational
@@ -68,6 +69,11 @@ def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | V
             "friction are not linearised; linearise the mechanism without them, with Spring and Damper for servos within their limits"
         )
     checked_state(state, model)
+    if named := on_velocities(model.closures):
+        raise StateError(
+            f"{listed(named)} of {model.name!r} restricts velocities, whose steps are not linearised; take differences of steps, or of "
+            "la.dynamics.forward"
+        )
     return integrator
 
 

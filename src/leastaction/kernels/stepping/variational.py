@@ -79,7 +79,7 @@ def evaluate_step(sweeps, m, w, mid, con, memory, options, first):
             set_scales(w, con)
         grow_old(memory)
     if con is not None:
-        constrained_residual(m, w, con, t + h)
+        constrained_residual(m, w, con, t + h, h)
         norm = memory[SCALE] * violation(con)
     if first and is_actuated(m):
         forget_stops(w)
