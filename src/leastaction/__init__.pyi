@@ -1,6 +1,6 @@
 """What `leastaction/__init__.py` offers, as type checkers and editors read it; there each name is imported when it is first asked for."""
 
-from . import analysis, constraints, dynamics, examples, gym, library, page, plot, solvability
+from . import analysis, constraints, dynamics, examples, gallery, gym, library, page, plot, solvability
 from .analysis.crosscheck import Crosscheck, crosscheck
 from .batch import Rollout, Sweep, rollout, sweep
 from .constraints import (
@@ -63,6 +63,6 @@ __all__ = [
     "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw",
     "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep",
     "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
-    "constraints", "crosscheck", "discrete", "dynamics", "examples", "gym", "library", "linearize", "load", "open", "page", "plot",
+    "constraints", "crosscheck", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page", "plot",
     "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

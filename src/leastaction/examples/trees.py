@@ -49,6 +49,7 @@ def double_pendulum(length1: float = 1.0, length2: float = 1.0, mass1: float = 1
     mech = Mechanism(name="double pendulum")
     mech.add_body("upper", joint=Revolute(axis=(0, 1, 0)), mass=mass1, com=(0, 0, -length1))
     mech.add_body("lower", "upper", Revolute(axis=(0, 1, 0)), Pose(xyz=(0, 0, -length1)), mass=mass2, com=(0, 0, -length2))
+    mech.add_frame("tip", "lower", Pose(xyz=(0, 0, -length2)))
     return mech
 
 
@@ -113,9 +114,9 @@ def random_inertia(rng: np.random.Generator) -> np.ndarray:
     return 0.1 * (np.trace(b) * np.eye(3) - b)
 
 
-def humanoid() -> Mechanism:
+def humanoid(gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Mechanism:
     """A floating humanoid-like tree: pelvis, spine, head, two arms and two legs; 6 + 29 degrees of freedom, 1.7 m, 70 kg."""
-    mech = Mechanism(name="humanoid")
+    mech = Mechanism(gravity=gravity, name="humanoid")
     x, y, z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
     def limb(prefix, parent, start, parts):
