@@ -63,6 +63,6 @@ __all__ = [
     "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw",
     "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep",
     "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
-    "constraints", "crosscheck", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page", "plot",
-    "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
+    "constraints", "crosscheck", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page",
+    "plot",     "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

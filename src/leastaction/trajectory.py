@@ -265,7 +265,7 @@ class Trajectory:
         return page.write(self, path, **options)
 
     def to_video(self, path: str | PathLike[str], **options: Any) -> FilePath:
-        """Write the run as a film, .mp4 (extra `video`), .gif or .webp: the scene of its page, drawn by a headless Chromium if there is one.
+        """Write the run as a film, .mp4 (extra `video`), .gif or .webp: the scene of its page, drawn by a Chromium if there is one.
 
         options: fps, speed, size=(1280, 720), dark, renderer, and title, traces, ... as of `to_html`; see `leastaction.film.write`.
         """

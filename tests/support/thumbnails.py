@@ -25,12 +25,20 @@ def take(names: list[str]) -> None:
             with Browser(WIDE, TALL, dark=dark, ratio=2.0) as browser:
                 for path in pages:
                     stage(browser, path, label=False)
-                    moment = la.gallery.entry(path.stem).moment
-                    browser.run(f"leastaction.player.seek({moment} * leastaction.player.end); 0")
-                    browser.settle()
+                    show(browser, la.gallery.entry(path.stem))
                     with Image.open(io.BytesIO(browser.screenshot())) as image:
                         small = image.convert("RGB").resize((WIDE, TALL), Image.Resampling.LANCZOS)
                     small.save(PICTURES / f"{path.stem}{kind}.webp", quality=80, method=6)
+
+
+def show(browser: Browser, entry: la.gallery.Entry) -> None:
+    """Its moment, and its distance."""
+    browser.run(f"leastaction.player.seek({entry.moment} * leastaction.player.end); 0")
+    if entry.near:
+        browser.run("leastaction.follow('centre of mass'); leastaction.camera.fitDistance(); 0")
+    else:
+        browser.run("leastaction.follow(''); leastaction.camera.fit(); 0")
+    browser.settle()
 
 
 if __name__ == "__main__":

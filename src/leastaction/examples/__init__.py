@@ -24,7 +24,7 @@ from .linkages import (
     scissor_lift,
     slider_crank,
 )
-from .spinning import folded_satellite, furuta_pendulum, gyroscope, satellite, t_handle
+from .spinning import furuta_pendulum, gyroscope, satellite, t_handle
 from .surfaces import (
     board_on_surface,
     knee_leg,
@@ -48,7 +48,7 @@ from .trees import (
 
 __all__ = [
     "ball_chain", "bennett", "board_on_surface", "cart_pole", "chain", "chaplygin_sleigh", "closed_chain", "closed_chain_device",
-    "double_pendulum", "driven_pendulum", "folded_satellite", "four_bar", "four_bar_chain", "furuta_pendulum", "gyroscope",
+    "double_pendulum", "driven_pendulum", "four_bar", "four_bar_chain", "furuta_pendulum", "gyroscope",
     "hanging_scissor_lift", "hanging_scissor_start", "heavy_top", "humanoid", "jansen_walker", "knee_leg", "listing_1",
     "LISTING_1_START", "marionette", "planar_human", "quadruped", "radial_engine", "random_inertia", "random_joint", "random_tree",
     "robot_arm", "rolling_disc", "satellite", "scissor_lift", "screw", "slider_crank", "spline_chain", "t_handle", "torus_chain",

@@ -17,7 +17,8 @@ _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 #: Jansen's lengths, cm: of the ground (a, l), the crank (m), the rods (c, f, j, k), the upper triangle (b, d, e) and the foot (g, h, i)
 _JANSEN = {
-    "a": 38.0, "b": 41.5, "c": 39.3, "d": 40.1, "e": 55.8, "f": 39.4, "g": 36.7, "h": 65.7, "i": 49.0, "j": 50.0, "k": 61.9, "l": 7.8, "m": 15.0,
+    "a": 38.0, "b": 41.5, "c": 39.3, "d": 40.1, "e": 55.8, "f": 39.4, "g": 36.7, "h": 65.7, "i": 49.0, "j": 50.0,
+    "k": 61.9, "l": 7.8, "m": 15.0,
 }  # fmt: skip
 
 
@@ -59,8 +60,8 @@ def bennett(length: float = 1.0, twist: float = 0.6, other_twist: float = 1.2, o
 def jansen_walker(pairs: int = 2, crank_inertia: float = 0.05) -> Mechanism:
     """Theo Jansen's walking linkage in the x-z plane: `pairs` pairs of legs on one crank, held up so that its feet tread the air.
 
-    Each leg has six bodies and three pins that close loops; together they leave one degree of freedom, the crank.  Lengths are Jansen's, 1 kg/m;
-    `crank_inertia` (kg m^2) is that of the crank with a flywheel.  The zero position is closed.
+    Each leg has six bodies and three pins that close loops; together they leave one degree of freedom, the crank.  Lengths are
+    Jansen's, 1 kg/m; `crank_inertia` (kg m^2) is that of the crank with a flywheel.  The zero position is closed.
     """
     mech = Mechanism(name="Jansen walker")
     size = {name: 0.01 * value for name, value in _JANSEN.items()}
@@ -117,7 +118,8 @@ def _leg(mech: Mechanism, leg: str, size: dict[str, float], pin: NDArray[np.floa
     body("outer rod", f"{leg} triangle", E, B, [F], STEEL)
     body("foot", f"{leg} swing", K, B, [F, P], GOLD)
     for name, of, origin, point in (
-        ("end of upper rod", "upper rod", C, D), ("top", "triangle", B, D), ("end of lower rod", "lower rod", C, K), ("knee", "swing", B, K),
+        ("end of upper rod", "upper rod", C, D), ("top", "triangle", B, D), ("end of lower rod", "lower rod", C, K),
+        ("knee", "swing", B, K),
         ("end of outer rod", "outer rod", E, F), ("heel", "foot", K, F), ("toe", "foot", K, P),
     ):  # fmt: skip
         frame(name, of, origin, point)

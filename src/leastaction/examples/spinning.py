@@ -9,7 +9,7 @@ from ..joints import Fixed, Free, Revolute
 from ..mechanism import Mechanism
 from ..pose import Pose
 from ..shapes import Box, Capsule, Cylinder
-from .look import BLUE, DARK, GOLD, GREEN, RED, STEEL, add_bar, add_ring
+from .look import BLUE, DARK, GOLD, GREEN, RED, STEEL, add_bar, add_ring, add_wheel
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -32,7 +32,7 @@ def t_handle(bar: float = 0.12, stem: float = 0.07, radius: float = 0.008, densi
 
 
 def gyroscope(radius: float = 0.12, weight: float = 0.1) -> Mechanism:
-    """A rotor in two gimbals: "outer" turns about z, "inner" about x, "rotor" about y.  A weight (kg) hangs on the inner gimbal's axis of spin.
+    """A rotor in two gimbals: "outer" turns about z, "inner" about x, "rotor" about y.  A weight (kg) hangs on the axis of spin.
 
     Without spin the weight falls.  With it, the weight makes the rotor precess about the vertical.
     """
@@ -46,11 +46,8 @@ def gyroscope(radius: float = 0.12, weight: float = 0.1) -> Mechanism:
     add_ring(mech, "outer", large, 0, 0.005, STEEL)
     add_ring(mech, "inner", middle, 2, 0.005, GOLD)
     sideways = Pose(rpy=(np.pi / 2, 0, 0))
-    mech.add_shape("rotor", Cylinder(radius, 0.022), sideways, color=RED)
+    add_wheel(mech, "rotor", radius, 0.022, 1, RED)
     mech.add_shape("rotor", Cylinder(0.25 * radius, 0.05), sideways, color=DARK)
-    for angle in np.arange(4) * np.pi / 2:  # spots, so that one sees it spin
-        at = 0.7 * radius * np.array([np.cos(angle), 0.0, np.sin(angle)])
-        mech.add_shape("rotor", Cylinder(0.14 * radius, 0.026), Pose(at, rpy=(np.pi / 2, 0, 0)), color=GOLD)
     add_bar(mech, "inner", (0, -middle, 0), (0, middle, 0), 0.004, DARK)
     add_bar(mech, "outer", (-large, 0, 0), (-middle, 0, 0), 0.004, DARK)
     add_bar(mech, "outer", (middle, 0, 0), (large, 0, 0), 0.004, DARK)
@@ -64,7 +61,7 @@ def gyroscope(radius: float = 0.12, weight: float = 0.1) -> Mechanism:
 def satellite(panels: int = 3, size: float = 1.0, stiffness: float = 1.5, damping: float = 0.6) -> Mechanism:
     """A free body with two wings of `panels` panels each, whose hinges have springs (N m/rad) that unfold them, and dampers.
 
-    Coordinates zero: unfolded.  Folded: the first hinges at a quarter turn, the others at half a turn and back, see `folded_satellite`.
+    Coordinates zero: unfolded.  Folded: the first hinges at a quarter turn, the others at half a turn and back.
     No force acts from outside: what the wings do to the body, momentum has to allow.
     """
     mech = Mechanism(gravity=(0, 0, 0), name="satellite that unfolds")
@@ -86,15 +83,6 @@ def satellite(panels: int = 3, size: float = 1.0, stiffness: float = 1.5, dampin
             parent, at = name, Pose(xyz=(0, sign * size, 0))
         mech.add_frame(f"{side} tip", parent, at)
     return mech
-
-
-def folded_satellite(panels: int = 3) -> dict[str, float]:
-    """Coordinates of `satellite` with both wings folded against its sides, rad."""
-    q = {}
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        for k in range(1, panels + 1):
-            q[f"{side}{k}"] = -sign * np.pi / 2 if k == 1 else sign * np.pi * (1.0 if k % 2 == 0 else -1.0) * 0.97
-    return q
 
 
 def furuta_pendulum(arm: float = 0.25, pole: float = 0.4, pole_mass: float = 0.1) -> Mechanism:

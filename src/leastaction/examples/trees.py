@@ -12,6 +12,7 @@ from ..io import load
 from ..joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
 from ..pose import Pose
+from .look import dress_humanoid, dress_top
 
 ROD: dict[str, Any] = {"mass": 1.0, "com": (0.0, 0.0, -0.5), "inertia": (1 / 12, 1 / 12, 0.01)}
 
@@ -57,6 +58,8 @@ def heavy_top(mass: float = 1.0, height: float = 0.5, inertia: tuple[float, floa
     """A symmetric top whose tip is held by a ball joint, centre of mass at (0, 0, height) of the body."""
     mech = Mechanism(name="heavy top")
     mech.add_body("top", joint=Spherical(), mass=mass, com=(0, 0, height), inertia=inertia)
+    mech.add_frame("end", "top", Pose(xyz=(0, 0, 1.35 * height)))
+    dress_top(mech, height, radius=0.5 * height)
     return mech
 
 
@@ -146,4 +149,5 @@ def humanoid(gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Mechanism:
         limb(side, "pelvis", (0.0, sign * 0.10, -0.05), [
             ("hip_yaw", z, 0.0, 1.0), ("hip_roll", x, 0.0, 1.0), ("thigh", y, 0.42, 7.0),
             ("shank", y, 0.42, 4.0), ("ankle_pitch", y, 0.0, 0.3), ("foot", x, 0.05, 1.2)])  # fmt: skip
+    dress_humanoid(mech)
     return mech
