@@ -1,5 +1,6 @@
 """The gallery: every entry builds, moves, keeps its energy; its program is what was run; pages and index hold all of them."""
 
+import html
 import re
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_names_are_good_for_files_and_stories_are_one_sentence():
 def test_the_index_has_every_entry_and_every_page_its_story_and_source(written):
     index = (written / "index.html").read_text(encoding="utf-8")
     for entry in la.gallery.ENTRIES:
-        assert f'href="{entry.name}.html"' in index and entry.title in index
+        assert f'href="{entry.name}.html"' in index and html.escape(entry.title) in index
         page = (written / f"{entry.name}.html").read_text(encoding="utf-8")
         assert f"def {entry.example}(" in page and 'href="index.html"' in page
     for source in re.findall(r'src="([^"]+)"', index):
