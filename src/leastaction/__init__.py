@@ -49,7 +49,7 @@ _ROOMS = {
     "viewer": "view",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
-_MODULES = ("analysis", "constraints", "dynamics", "examples", "gym", "library", "page", "plot", "solvability")
+_MODULES = ("analysis", "constraints", "dynamics", "examples", "gallery", "gym", "library", "page", "plot", "solvability")
 
 __all__ = sorted([*_HOME, *_MODULES])
 

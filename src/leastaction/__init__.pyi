@@ -1,6 +1,6 @@
 """What `leastaction/__init__.py` offers, as type checkers and editors read it; there each name is imported when it is first asked for."""
 
-from . import analysis, constraints, dynamics, examples, gym, library, page, plot, solvability
+from . import analysis, constraints, dynamics, examples, gallery, gym, library, page, plot, solvability
 from .analysis.crosscheck import Crosscheck, crosscheck
 from .batch import Rollout, Sweep, rollout, sweep
 from .constraints import (
@@ -68,6 +68,6 @@ __all__ = [
     "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator",
     "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint",
     "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "VelocityConstraint", "Wrench", "analysis", "constraints",
-    "crosscheck", "crosses", "discrete", "dynamics", "examples", "gym", "library", "linearize", "load", "open", "page", "passes", "plot",
-    "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
+    "crosscheck", "crosses", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page",
+    "passes", "plot", "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

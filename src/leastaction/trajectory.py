@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -278,6 +279,15 @@ class Trajectory:
         from . import page
 
         return page.write(self, path, **options)
+
+    def to_video(self, path: str | PathLike[str], **options: Any) -> FilePath:
+        """Write the run as a film, .mp4 (extra `video`), .gif or .webp: the scene of its page, drawn by a Chromium if there is one.
+
+        options: fps, speed, size=(1280, 720), dark, renderer, and title, traces, ... as of `to_html`; see `leastaction.film.write`.
+        """
+        from . import film
+
+        return film.write(self, path, **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file that `la.open` reads, complete with model and integrator: .npz or .h5 (extra hdf5).
