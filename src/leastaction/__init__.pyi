@@ -49,6 +49,7 @@ from .reactions import Reaction, Reactions
 from .records import open
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from .simulate import Simulator, simulate
+from .solvability import CertifiedStep
 from .state import State
 from .trajectory import Trajectory
 from .viewer import view
@@ -56,7 +57,7 @@ from .viewer import view
 __version__: str
 
 __all__ = [
-    "AdaptiveStep", "Box", "Cam", "Capsule", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
+    "AdaptiveStep", "Box", "Cam", "Capsule", "CertifiedStep", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
     "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
     "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Maximal",
     "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor", "NonlinearSpring", "Planar", "PointOnPlane",

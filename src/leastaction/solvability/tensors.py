@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -20,10 +20,14 @@ from numpy.typing import NDArray
 
 from ..errors import StateError
 from ..joints.base import Joint
+from ..compiling.records import allocate
+from ..kernels.solvability.layout import Screws
 from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
 from ..model import Model
 
 Array = NDArray[np.float64]
+
+_ABOVE = 1.0 + 1e-15  # lengths are rounded up
 
 
 def screws(joint: Joint) -> Array:
@@ -123,6 +127,24 @@ class MassTensors:
             inertia = inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
             if mass > 0.0 or np.any(inertia):
                 self.bodies[i] = _Body(np.array(self._path(i)), mass, com, inertia)
+
+    @cached_property
+    def record(self) -> Screws:
+        """The same for compiled code."""
+        tree, n = self.model.tree, len(self.model.bodies)
+        record = allocate(Screws, {"n": n, "nv": self.nv})
+        record.screw[:], record.armature[:], record.damping[:] = self.screws, tree.armature, tree.damping
+        record.length[:, 0], record.length[:, 1] = self.angular * _ABOVE, self.linear * _ABOVE
+        record.place[1:, :3] = tree.body[1:, PLACE_P : PLACE_P + 3]
+        record.place[1:, 3:] = tree.body[1:, PLACE_R : PLACE_R + 9]
+        record.stretch[:] = np.linalg.norm(record.place[:, :3], axis=1) * _ABOVE
+        record.parent[1:], record.first[1:], record.count[1:] = self.parent[1:], self.first[1:], self.count[1:]
+        for i in range(1, n + 1):
+            record.depth[i] = record.depth[record.parent[i]] + record.count[i]
+        for i, body in self.bodies.items():
+            record.mass[i], record.com[i], record.inertia[i] = body.mass, body.com, body.inertia[np.triu_indices(3)]
+            record.metric[i] = np.linalg.eigvalsh(body.inertia)[-1] + 1e-14 * np.abs(body.inertia).max(), body.mass
+        return record
 
     def _path(self, i: int) -> list[int]:
         above = self._path(self.parent[i]) if self.parent[i] > 0 else []
