@@ -96,7 +96,7 @@ def test_long_chains_are_certified_without_tensors():
 def test_every_step_is_certified(pendulum, controller):
     run = la.simulate(pendulum, duration=2.0, **START, integrator=la.CertifiedStep(controller=controller))
     assert run.certified_dt.shape == (run.steps,) and np.allclose(np.diff(run.t), run.certified_dt, rtol=1e-12)
-    assert run.certified_dt.max() <= run.dt and run.certified_dt.min() < 0.5 * run.certified_dt.max()
+    assert run.certified_dt.max() <= run.dt and run.certified_dt.min() < 0.8 * run.certified_dt.max()
     for k in range(0, run.steps, 7):
         equation = sv.StepEquation(pendulum, run.state(k))
         assert sv.certify(equation, run.certified_dt[k] * (1 - 1e-9), sharp=False).solvable

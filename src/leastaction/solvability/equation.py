@@ -6,6 +6,7 @@ p the momentum at the node, f all forces there that do not depend on v, c the da
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -69,6 +70,20 @@ class StepEquation:
         if not made:
             raise np.linalg.LinAlgError("the mass matrix is not positive definite")
         return self.proof
+
+    def certified(self, h: float, shortest: float) -> float:
+        """The first of ever shorter steps from h on that is certified by the compiled certificate, s; 0 if there is none."""
+        start = (self.tensors.record, self.proof, self.q, self.v0, self.p, self.force)
+        found, _ = certify(*start, float(h), 1.0, float(shortest))
+        return float(found)
+
+    def in_long_doubles(self) -> StepEquation:
+        """The same numbers with fewer roundings in what follows from them."""
+        other = copy(self)
+        for name in ("M", "M1", "proof"):
+            other.__dict__.pop(name, None)
+        other.q, other.v0, other.p = (x.astype(np.longdouble) for x in (self.q, self.v0, self.p))
+        return other
 
     def value(self, v: Array, h: float) -> Array:
         (M,) = self.tensors.at(self.q + h * v, 0)

@@ -95,13 +95,17 @@ def _largest_eta(b: float, c: float, d: float) -> float:
 
 def certified_step(equation: StepEquation) -> Certificate:
     """The longest certified step; every shorter one on a grid is certified too.  Infinite if nothing limits it."""
+    def best(h: float) -> Certificate:
+        plain = certify(equation, h, sharp=False)
+        return plain if plain.solvable or len(equation.v0) > SHARP else certify(equation, h)
+
     h = SHORTEST
-    last = certify(equation, h)
+    last = best(h)
     if not last.solvable:
         return last
     factor = 30.0  # coarse first: the load grows with a power of h
     while h < LONGEST:
-        trial = certify(equation, factor * h)
+        trial = best(factor * h)
         if trial.solvable:
             h, last = factor * h, trial
         elif factor > 1.01:

@@ -80,7 +80,7 @@ class Report:
         widths = [max(len(r[c]) for r in rows) for c in range(3)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         for kind, (_, c) in self.paper.items():
-            numbers = ", ".join(f"{n} {getattr(c, n):.3g}" for n in ("m1", "m2", "l0", "l1", "l2", "l3", "l4", "l5", "l6"))
+            numbers = ", ".join(f"{n} {getattr(c, n):.3g}" for n in ("m1", "m2", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "k1"))
             lines.append(f"{kind} constants: {numbers}")
         return "\n".join([*lines, self.verdict + "."])
 

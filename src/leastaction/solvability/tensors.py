@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def mass_derivatives(C: Array, J: Array, G: Array, order: int) -> list[Array]:
     D = [J]  # derivatives of the columns: D[2][:, j, k, l] = d^2 J_j / dq_k dq_l
     for more in range(order):
         indices = "lmno"[:more]
-        total = np.zeros((len(J),) + (J.shape[1],) * (2 + more))
+        total = np.zeros((len(J),) + (J.shape[1],) * (2 + more), J.dtype)
         for left, right in _shares(indices):  # d/dq_l ... of [J_j, J_k]
             bracket = np.tensordot(C, D[len(left)], ([1], [0]))  # indices a, c, j, left
             total += np.einsum(f"acj{left},ck{right}->ajk{indices}", bracket, D[len(right)])
@@ -151,19 +152,19 @@ class MassTensors:
         return above + list(range(self.first[i], self.first[i] + self.count[i]))
 
     def at(self, q: Array, order: int) -> list[Array]:
-        """[M, M1, ...] at the coordinates q (nv,), exact."""
+        """[M, M1, ...] at the coordinates q (nv,), exact up to rounding; of long doubles in them."""
         frames, bodies = self._frames(q)
-        total = self._zeros(order)
+        total = self._zeros(order, q.dtype)
         total[0] += np.diag(self.model.tree.armature)
         for i, body in self.bodies.items():
             R, p = bodies[i]
             com = p + R @ body.com
-            J = np.empty((6, len(body.path)))
+            J = np.empty((6, len(body.path)), q.dtype)
             for c, j in enumerate(body.path):
                 Rj, pj = frames[j]
                 w, v = Rj @ self.screws[j, :3], Rj @ self.screws[j, 3:]
                 J[:3, c], J[3:, c] = R.T @ w, R.T @ (v + np.cross(w, com - pj))
-            G = np.zeros((6, 6))
+            G = np.zeros((6, 6), q.dtype)
             G[:3, :3], G[3:, 3:] = body.inertia, body.mass * np.eye(3)
             self._add(total, body.path, mass_derivatives(BRACKET, J, G, order))
         return total
@@ -229,8 +230,8 @@ class MassTensors:
             bodies[i] = (R, p)
         return frames, bodies
 
-    def _zeros(self, order: int) -> list[Array]:
-        return [np.zeros((self.nv,) * (2 + k)) for k in range(order + 1)]
+    def _zeros(self, order: int, dtype: Any = np.float64) -> list[Array]:
+        return [np.zeros((self.nv,) * (2 + k), dtype) for k in range(order + 1)]
 
     @staticmethod
     def _add(total: list[Array], path: NDArray[np.int64], parts: list[Array]) -> None:

@@ -7,8 +7,9 @@ F = R^-1 Y e, whose Jacobian is 1 - D.  With Ri in memory, nearly R^-1,
     eta <= |Y e| / (1 - delta),  b <= |Y B[Ri, Ri]| / (1 - r)^2 / (1 - delta),  c <= | |Y| third | / (1 - delta)
 No number has to be the inverse or the root of another one.  What is computed from angles and lengths is known up to rounding: each of
 the sums in columns.py is made of products of at most six factors and reached by at most ROUNDINGS (nv + 16) roundings, those of the
-positions along the chain included; sines and cosines know their angles to u |q|.  So they differ from the exact sums by at most
-    epsilon = u (ROUNDINGS (nv + 16) + 4 sum |q_k| of the angles)
+positions along the chain included; q + h v is known to 2 u |q| at the end of the step, and turns each of up to four columns in a
+product by that.  So they differ from the exact sums by at most
+    epsilon = u (ROUNDINGS (nv + 16) + 8 sum |q_k| of the angles)
 times the same sums of absolute values, which majorants.py bounds.  The products with Y and Ri add less than that again.
 """
 
@@ -270,7 +271,7 @@ def set_box(s, g, q, v, h, radius):
         g.reach[j] = h * g.fastest[j]
         g.extent[j] = abs(q[j]) + g.reach[j]
         turns += s.length[j, 0] * g.extent[j]
-    return UNIT * (ROUNDINGS * (v.shape[0] + 16.0) + 4.0 * turns)
+    return UNIT * (ROUNDINGS * (v.shape[0] + 16.0) + 8.0 * turns)
 
 
 @kernel
