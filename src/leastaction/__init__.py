@@ -44,6 +44,7 @@ _ROOMS = {
     "records": "open",
     "shapes": "Box Capsule Cylinder Mesh Sphere",
     "simulate": "Simulator simulate",
+    "solvability": "CertifiedStep",
     "state": "State",
     "trajectory": "Trajectory",
     "viewer": "view",

@@ -53,6 +53,7 @@ from .reactions import Reaction, Reactions
 from .records import open
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from .simulate import Simulator, simulate
+from .solvability import CertifiedStep
 from .state import State
 from .trajectory import Trajectory
 from .viewer import view
@@ -60,12 +61,12 @@ from .viewer import view
 __version__: str
 
 __all__ = [
-    "AdaptiveStep", "Box", "Cam", "Capsule", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
-    "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed", "FloatingBase",
-    "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError",
-    "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor",
-    "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions",
-    "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator",
+    "AdaptiveStep", "Box", "Cam", "Capsule", "CertifiedStep", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError",
+    "Crosscheck", "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed",
+    "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit",
+    "LimitError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model",
+    "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction",
+    "Reactions", "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator",
     "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint",
     "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "VelocityConstraint", "Wrench", "analysis", "constraints",
     "crosscheck", "crosses", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page",

@@ -21,7 +21,7 @@ from .events import Event, Every, Occurrence
 from .events.description import Function, checked_events
 from .events.schedule import Schedule, checked_callbacks
 from .events.watch import EventWatch, Stop
-from .integrators import Integrator, Trapezoid, Variational
+from .integrators import Integrator, Variational
 from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
 from .integrators.memory import Continuation, Memory
@@ -71,7 +71,7 @@ def simulate(
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
-    dt            step, s; or "certified": the longest step that is certified to be solvable from the start (leastaction.solvability)
+    dt            step, s; or "certified": steps of la.CertifiedStep(), each of them certified to be solvable (docs/step-size.md)
     duration      rounded to whole steps; with an integrator that chooses its steps, until the first node at or after it
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
     targets       of the servos: {servo: coordinate or (coordinate, velocity)}, or an array as in `Model.inputs`, or (steps, ...) such rows
@@ -145,13 +145,16 @@ class Simulator:
             raise StateError("give a state, or q and v, not both")
         self.model = model
         by_certificate = isinstance(dt, str) and dt == "certified"
-        self.integrator = (Trapezoid() if by_certificate else Variational()) if integrator is None else integrator
+        self.integrator = Variational() if integrator is None else integrator
         if not isinstance(self.integrator, Integrator):
             raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else checked_state(state, model)
         if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
-        self.dt = certified_dt(model, start, self.integrator) if by_certificate else time_step(dt)  # type: ignore[arg-type]
+        if by_certificate:
+            self.integrator, self.dt = certified_dt(model, start, integrator)
+        else:
+            self.dt = time_step(dt)  # type: ignore[arg-type]
         if guard:
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")

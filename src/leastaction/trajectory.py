@@ -23,6 +23,7 @@ from .integrators.memory import Continuation
 from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
 from .model import Model
 from .reactions import Nodes, Reactions
+from .solvability.stepping import CertifiedStepper
 from .state import State
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Trajectory:
 
     model: Model
     integrator: Integrator
-    dt: float  #: step, s; of AdaptiveStep the longest one, with steps of dt / density
+    dt: float  #: step, s; of AdaptiveStep that at density 1, of CertifiedStep the longest one
     t: Array  #: (T,) times, s
     q: Array  #: (T, nq) coordinates
     recorded: Array  #: (T, nv) what the integrator keeps beside q; see `Integrator.recording`
@@ -55,6 +56,7 @@ class Trajectory:
     every: int = 1  #: after how many steps a node was recorded
     remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
     events: tuple[Occurrence, ...] = ()  #: what was found of the events given as when=, in the order of time: name, t, state
+    certified_dt: Array | None = None  #: (steps,) certified length of every step, s, of CertifiedStep; None: nothing is certified
     continuation: Continuation | None = None  #: what the integrator remembered at the last node; `state()` carries it on
 
     @classmethod
@@ -65,6 +67,7 @@ class Trajectory:
             stepper.model, integrator, stepper.dt, record.t[:rows], record.q[:rows], record.p[:rows], record.evaluations[:steps],
             elapsed=elapsed, errors=record.error[:rows] if stepper.keeps_constraints else None, multipliers=record.multipliers[:rows],
             redundant=stepper.redundant, tau=tau if len(tau) == 1 else tau[:steps], every=int(record.cursor[EVERY]),
+            certified_dt=stepper.certified(steps) if isinstance(stepper, CertifiedStepper) else None,
         )  # fmt: skip
 
     @classmethod
@@ -80,6 +83,8 @@ class Trajectory:
         made = [p.tau for p in parts if p.steps and p.tau is not None]
         if any(len(tau) > 1 for tau in made):
             arrays["tau"] = np.concatenate(made)
+        if first.certified_dt is not None:
+            arrays["certified_dt"] = np.concatenate([p.certified_dt for p in parts if p.certified_dt is not None])
         return replace(
             last, **arrays,
             iterations=np.concatenate([p.iterations for p in parts]), elapsed=sum(p.elapsed for p in parts), redundant=first.redundant,
@@ -95,6 +100,7 @@ class Trajectory:
             self, **cut, iterations=self.iterations[:steps], continuation=self.continuation if nodes >= len(self) else None,
             tau=self.tau if self.tau is None or len(self.tau) == 1 else self.tau[:steps],
             events=tuple(event for event in self.events if event.t <= self.t[nodes - 1]),
+            certified_dt=None if self.certified_dt is None else self.certified_dt[:steps],
         )  # fmt: skip
 
     @cached_property
