@@ -39,6 +39,13 @@ SWEEPS = Sweeps(drnea.set_node, drnea.residual, newton_matrix.assemble, newton_m
 @inlined
 def full_residual(sweeps, m, w, mid, h, t, retraction):
     """Residual with everything that acts on the joints during the step; returns its largest entry."""
+    forced_residual(sweeps, m, w, mid, h, t, retraction)
+    return largest(w.r)
+
+
+@inlined
+def forced_residual(sweeps, m, w, mid, h, t, retraction):
+    """The same without looking at it."""
     sweeps.residual(m, w, h, retraction)
     if mid is not None:
         mid_node(m, w, mid)
@@ -56,7 +63,6 @@ def full_residual(sweeps, m, w, mid, h, t, retraction):
             w.r[j] -= 0.5 * h * w.load[j]
     if is_actuated(m):
         drive_joints(m, w, h)
-    return largest(w.r)
 
 
 @inlined
