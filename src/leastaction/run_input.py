@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import number, numbers, shown, whole_number
 from .errors import StateError
 from .integrators.base import Record, Stepper
-from .model import Model
+from .model import Coordinates, Model
+from .motors import aims
 from .state import State
 
 Control = Callable[[float, State], ArrayLike]
@@ -68,16 +69,34 @@ def check_control(tau: ArrayLike | None, control: Control | None) -> None:
         raise StateError(f"control = {shown(control)} is not a function; give one that takes (t, state) and returns joint forces")
 
 
+def with_targets(model: Model, tau: ArrayLike | None, targets: Coordinates, control: Control | None) -> ArrayLike | None:
+    """Joint forces and targets of servos as rows of inputs (`Model.inputs`); tau as it is if no targets are given."""
+    if targets is None:
+        return tau
+    if control is not None:
+        raise StateError("give targets, or a control law that returns them with the joint forces: model.inputs(tau, targets)")
+    aim = aims(model.servos, targets)
+    if not isinstance(tau, Mapping) and np.ndim(tau) == 2:  # type: ignore[arg-type]
+        forces = numbers(tau, "tau", StateError)  # type: ignore[arg-type]
+        if forces.shape[1] != model.nv or (aim.ndim == 2 and len(aim) != len(forces)):
+            steps = len(aim) if aim.ndim == 2 else "steps"
+            raise StateError(f"tau has shape {forces.shape} beside targets; it needs ({model.nv},) or ({steps}, {model.nv})")
+    else:
+        forces = model.velocities(tau, "tau")
+    rows = forces.shape[:-1] or aim.shape[:-1]
+    return np.concatenate([np.broadcast_to(forces, (*rows, model.nv)), np.broadcast_to(aim, (*rows, aim.shape[-1]))], axis=-1)
+
+
 def check_forces(tau: ArrayLike | None, steps: int, model: Model) -> NDArray[np.float64]:
-    """(1, nv) constant joint forces, or (steps, nv)."""
-    if tau is None:
-        return np.zeros((1, model.nv))
-    if isinstance(tau, Mapping):
-        return model.velocities(tau, "tau")[None]
+    """(1, nv) constant joint forces, or (steps, nv); with targets behind them where there are servos."""
+    if tau is None or isinstance(tau, Mapping):
+        return model.inputs(tau)[None]
     series = numbers(tau, "tau", StateError, finite=False)
     if series.ndim <= 1:
-        return model.velocities(series, "tau")[None]
-    if series.shape != (steps, model.nv):
+        return model.inputs(series)[None]
+    if series.shape == (steps, model.nv) and model.servos:
+        series = np.concatenate([series, np.broadcast_to(aims(model.servos, None), (steps, 2 * len(model.servos)))], axis=1)
+    if series.shape != (steps, model.inputs_per_step):
         raise StateError(f"tau has shape {series.shape}; it needs ({model.nv},) or one row per step, ({steps}, {model.nv})")
     if not np.all(np.isfinite(series)):
         k, j = np.argwhere(~np.isfinite(series))[0]

@@ -21,7 +21,7 @@ from .events import Event, Every, Occurrence
 from .events.description import Function, checked_events
 from .events.schedule import Schedule, checked_callbacks
 from .events.watch import EventWatch, Stop
-from .integrators import Integrator, Trapezoid, Variational
+from .integrators import Integrator, Variational
 from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
 from .integrators.memory import Continuation, Memory
@@ -31,8 +31,8 @@ from .model import Coordinates, Model, checked_model
 from .progress import Interrupts, Progress
 from .reactions import Nodes, Reactions
 from .records import stream
-from .run_input import Alone, Asked, Control, check_control, check_forces, count_steps, make_room
-from .run_parts import Parts, run_for
+from .run_input import Alone, Asked, Control, check_control, check_forces, count_steps, make_room, with_targets
+from .run_parts import Parts, explained, run_for
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
 from .state import State, checked_state
@@ -55,6 +55,7 @@ def simulate(
     steps: int | None = None,
     integrator: Integrator | None = None,
     tau: ArrayLike | None = None,
+    targets: Coordinates = None,
     control: Control | None = None,
     q: Coordinates = None,
     v: Coordinates = None,
@@ -70,10 +71,11 @@ def simulate(
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
-    dt            step, s; or "certified": the longest step that is certified to be solvable from the start (leastaction.solvability)
+    dt            step, s; or "certified": steps of la.CertifiedStep(), each of them certified to be solvable (docs/step-size.md)
     duration      rounded to whole steps; with an integrator that chooses its steps, until the first node at or after it
     tau           joint forces: (nv,) constant, or (steps, nv) held constant over each step
-    control       instead of tau, a function (t, state) -> tau called before every step
+    targets       of the servos: {servo: coordinate or (coordinate, velocity)}, or an array as in `Model.inputs`, or (steps, ...) such rows
+    control       instead of tau, a function (t, state) -> tau (or model.inputs(tau, targets)) called before every step
     record_every  keep every n-th node, and always the last one
     progress      show a progress bar; by default on a terminal when the run is long
     guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
@@ -89,6 +91,7 @@ def simulate(
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits, when=when)
     simulator._schedule = simulator._scheduled(every)
+    tau = with_targets(model, tau, targets, control)
     if resume and record_to is None:
         raise StateError("resume=True goes on with a file; give its path as record_to='run.h5'")
     if record_to is not None:
@@ -99,17 +102,7 @@ def simulate(
     else:
         count = count_steps(simulator.dt, duration, steps)
         run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress, every=every)
-    return _explained(run) if strict else run
-
-
-def _explained(run: Trajectory) -> Trajectory:
-    """The run, unless its energy cannot be explained."""
-    first = run.first_unexplained
-    if first is None:
-        return run
-    until = run.until(max(first, 1))
-    until.converged, until.message = False, run.unexplained_in_words
-    raise ConvergenceError(run.unexplained_in_words, step=first, time=float(run.t[first]), residual=0.0, trajectory=until)
+    return explained(run) if strict else run
 
 
 class Simulator:
@@ -142,13 +135,16 @@ class Simulator:
             raise StateError("give a state, or q and v, not both")
         self.model = model
         by_certificate = isinstance(dt, str) and dt == "certified"
-        self.integrator = (Trapezoid() if by_certificate else Variational()) if integrator is None else integrator
+        self.integrator = Variational() if integrator is None else integrator
         if not isinstance(self.integrator, Integrator):
             raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else checked_state(state, model)
         if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
-        self.dt = certified_dt(model, start, self.integrator) if by_certificate else time_step(dt)  # type: ignore[arg-type]
+        if by_certificate:
+            self.integrator, self.dt = certified_dt(model, start, integrator)
+        else:
+            self.dt = time_step(dt)  # type: ignore[arg-type]
         if guard:
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")
@@ -161,7 +157,7 @@ class Simulator:
         self.steps, self._first_time = 0, start.t
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
-        self._tau, self._last_tau = np.zeros((1, model.nv)), np.zeros(model.nv)  # of the next step, of the last one
+        self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
         self._alone, self._evaluating = Alone(), threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)
@@ -263,17 +259,17 @@ class Simulator:
         Those of a node, without the time axis of `run.reactions`.
         """
         now = self._node()
-        tau = np.broadcast_to(self._last_tau, (1, 2, self.model.nv))
+        tau = np.broadcast_to(self._last_tau, (1, 2, self.model.inputs_per_step))
         nodes = Nodes(self.model, np.array([now.t]), now.q[None], now.v[None], now.p[None], tau)
         return Reactions(self.integrator, nodes, self.dt, single=True)
 
-    def step(self, tau: Coordinates = None) -> None:
-        """One step with the joint forces tau held constant over it.
+    def step(self, tau: Coordinates = None, targets: Coordinates = None) -> None:
+        """One step with the joint forces tau and the targets of servos held constant over it.
 
         A terminal event ends it early and is then the last of `events`.
         """
         with self._alone:
-            self._tau[0] = 0.0 if tau is None else self._checked_forces(tau)
+            self._tau[0] = self._checked_inputs(tau) if targets is None else self.model.inputs(tau, targets)
             result = self._one_step()
             if result.failure:
                 record = self._stepper.make_record(1, 0)
@@ -324,6 +320,7 @@ class Simulator:
         steps: int,
         *,
         tau: ArrayLike | None = None,
+        targets: Coordinates = None,
         control: Control | None = None,
         record_every: int = 1,
         progress: bool | None = None,
@@ -337,7 +334,7 @@ class Simulator:
         steps = whole_number(steps, 0, "steps")
         record_every = whole_number(record_every, 1, "record_every")
         check_control(tau, control)
-        forces = check_forces(tau, steps, self.model)
+        forces = check_forces(with_targets(self.model, tau, targets, control), steps, self.model)
         schedule = self._scheduled(every)
         with self._alone:
             self._schedule = schedule
@@ -350,7 +347,7 @@ class Simulator:
         self._check_start(self._now.q[0])
         record = self._make_record(steps, every)
         found = len(self.events)
-        asked = None if control is None else Asked(self.model.nv)  # joint forces of the control law
+        asked = None if control is None else Asked(self.model.inputs_per_step)  # inputs of the control law
         began = time.perf_counter()
         try:
             with Progress(steps, self.dt, progress) as bar, Interrupts() as ctrl_c:
@@ -464,7 +461,7 @@ class Simulator:
             if forces is None:
                 wanted = f"return joint forces, for example [0.0] * {self.model.nv}"
                 raise StateError(f"the control law returned None at t = {t:g} s; {wanted}")
-            tau[:] = self._checked_forces(forces)
+            tau[:] = self._checked_inputs(forces)
             ctrl_c.hold()
             result = self._one_step()
             if result.failure:
@@ -483,11 +480,11 @@ class Simulator:
             bar.update(done)
         return Advance(steps)
 
-    def _checked_forces(self, tau: Coordinates) -> NDArray[np.float64]:
-        """Joint forces (nv,) as they are, if there is plainly nothing wrong with them; otherwise with a closer look."""
+    def _checked_inputs(self, tau: Coordinates) -> NDArray[np.float64]:
+        """A row of inputs as it is, if there is plainly nothing wrong with it; otherwise with a closer look."""
         if type(tau) is np.ndarray and tau.dtype is _FLOAT and tau.shape == self._last_tau.shape and isfinite(np.vdot(tau, tau)):
             return tau
-        return self.model.velocities(tau, "tau")
+        return self.model.inputs(tau)
 
     def _failure(self, result: Advance, trajectory: Trajectory) -> ConvergenceError:
         message = f"step {self.steps} at t = {self.t:g} s with dt = {self.dt:g} s: {result.failure}"

@@ -80,10 +80,12 @@ def forward(
     """
     out = np.zeros(model.nv)
     lam = np.zeros(0)
-    if not tree.in_tree(model.closures):
-        names = listed([c.name for c in model.closures])
-        raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
-    arguments = (float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"), _scratch(model), out)
+    if sticking := model.joints_with_dry_friction:
+        raise StateError(
+            f"accelerations with dry friction (joint {listed(sticking)}) are not offered: at rest they do not follow from q and v; give "
+            "the friction of joints that slide as part of tau, to a model without DryFriction"
+        )
+    arguments = (float(t), model.coordinates(q), model.velocities(v), model.inputs(tau), _scratch(model), out)
     if model.closures:
         ties = tree.make_ties(model)
         constrained.constrained_forward(model.tree, model.make_work(), ties, *arguments)

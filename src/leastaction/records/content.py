@@ -27,7 +27,7 @@ Header = dict[str, Any]
 
 FORMAT, VERSION = "leastaction run", 1
 ROWS = ("t", "q", "recorded", "errors", "multipliers")  #: one row per recorded node
-STEPS = ("iterations", "tau")  #: one row per step; tau may be one row for all
+STEPS = ("iterations", "tau", "certified_dt")  #: one row per step; tau may be one row for all
 DERIVED = ("v", "p", "energy", "momentum")  #: follow from the others; for whoever reads a file without this package
 MEMORY = "memory."  #: before the names of what the integrator remembered
 EVENTS = ("events.states", "events.about")  #: states where events happened, one row each; JSON of name, rising, terminal
@@ -142,8 +142,8 @@ def run_of(header: Header, arrays: Arrays, path: str, model: Model | None, integ
             model, integrator, float(header["dt"]), arrays["t"], arrays["q"], arrays["recorded"], arrays["iterations"],
             elapsed=float(header["elapsed"]), converged=bool(header["converged"]), message=str(header["message"]),
             errors=arrays.get("errors"), multipliers=arrays.get("multipliers"), redundant=tuple(map(str, header["redundant"])),
-            tau=arrays.get("tau"), every=int(header["every"]), remarks=tuple(map(str, header["remarks"])),
-            events=_events_of(arrays, model),
+            tau=arrays.get("tau"), every=int(header["every"]), certified_dt=arrays.get("certified_dt"),
+            remarks=tuple(map(str, header["remarks"])), events=_events_of(arrays, model),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"its header is incomplete: {type(error).__name__}: {error}", path=path) from error
