@@ -139,7 +139,7 @@ class LoadBuilder(_Places):
 
     on a body              add_wrench (constant), add_body_force (a function of time, pose and twist)
     between two points     add_point_spring
-    of coordinates         add_potential, add_spring, add_damper (one joint)
+    of coordinates         add_potential, add_spring, add_damper, add_friction (one joint)
     in joint space         add_custom
     """
 
@@ -155,6 +155,7 @@ class LoadBuilder(_Places):
         self._neutral = self.rest.copy()
         self.stiffness = np.zeros(nv)
         self.damping = np.zeros(nv)
+        self.friction = np.zeros(nv)
         self.wrench_on: list[tuple[int, int]] = []
         self.wrench: list[NDArray[np.float64]] = []
         self.custom: list = []
@@ -189,6 +190,17 @@ class LoadBuilder(_Places):
         _refuse_charts(joint, joint_name, "Damper")
         what = f"Damper on joint {joint_name!r}: damping"
         self.damping[vi : vi + joint.nv] += joint.per_freedom(_non_negative(damping, what), what)
+
+    def add_friction(self, joint_name: str, torque: ArrayLike) -> None:
+        joint, _, vi = self._find_joint(joint_name, "DryFriction")
+        _refuse_charts(joint, joint_name, "DryFriction")
+        what = f"DryFriction on joint {joint_name!r}: torque"
+        if joint.has_quaternion:
+            raise MechanismError(
+                f"DryFriction on joint {shown(joint_name)}, which is {joint!r}: it acts on coordinates one by one, and this joint "
+                "has a quaternion; give a Damper, or describe it as three joints"
+            )
+        self.friction[vi : vi + joint.nv] += joint.per_freedom(_non_negative(torque, what), what)
 
     def add_wrench(self, place_name: str, force, moment, point, frame: str) -> None:
         i, pose = self._find_moving(place_name, "Wrench")
@@ -260,7 +272,8 @@ class LoadBuilder(_Places):
         """The fields of `Tree` about forces."""
         return {
             "has_springs": int(np.any(self.stiffness != 0.0)), "has_dampers": int(np.any(self.damping != 0.0)),
-            "stiffness": self.stiffness, "rest": self.rest, "damping": self.damping,
+            "has_friction": int(np.any(self.friction != 0.0)),
+            "stiffness": self.stiffness, "rest": self.rest, "damping": self.damping, "friction": self.friction,
             "wrench_on": self.wrench_on, "wrench": self.wrench, "custom": [f.address for f in self.custom],
             "law_on": [(i, law.address, law.has_slopes) for i, *_, law in self.laws], "law_at": [at for _, at, *_ in self.laws],
             "law_param": _padded([values for _, _, values, _ in self.laws]),

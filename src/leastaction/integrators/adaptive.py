@@ -70,7 +70,14 @@ class AdaptiveStep(Integrator):
 
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
         self.refuse_charts(model)
+        why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         return AdaptiveStepper(self, model, state, dt)
+
+    @property
+    def single(self) -> Variational:
+        return self.base
 
     def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:
         assert isinstance(stepper, AdaptiveStepper)  # made by `start`

@@ -29,6 +29,7 @@ class Explicit(Integrator):
     method: ClassVar[int]  #: number in kernels/stepping/explicit.py
 
     def start(self, model: Model, state: State, dt: float) -> ExplicitStepper:
+        self.refuse_dry_friction(model, "it takes forces at the start of a step, where the one that holds a joint is not known")
         return ExplicitStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

@@ -47,6 +47,9 @@ class Maximal(Integrator):
 
     def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
         self.refuse_armature(model)
+        why = "it knows bodies and the rows that hold them together, not the increments of joints"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         return MaximalStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

@@ -130,7 +130,7 @@ class VariationalStepper(CompiledStepper):
     def _own(self, name: str) -> Callable | None:
         """The entry point made for this mechanism, if there is one."""
         special = self.model.specialised
-        if special is None or self.middle is not None or self.ties is not None:
+        if special is None or self.middle is not None or self.ties is not None or self.model.is_actuated:
             return None
         return getattr(special, name)(self.integrator.retraction)
 

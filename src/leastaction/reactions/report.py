@@ -27,6 +27,9 @@ _PARTS = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
 _NOTHING = 1e-6  # N or N m for a unit multiplier: what counts as no change
 
 
+LOADS = ("name", "on", "by", "largest force", "at", "largest moment", "at", "not determined")
+
+
 @dataclass(frozen=True, repr=False)
 class Reaction:
     """What a joint or a constraint does to a body, at every recorded node, world axes.
@@ -88,6 +91,11 @@ class Reaction:
             )
         return self.wrench
 
+    def _repr_html_(self) -> str:
+        from ..page import tables
+
+        return tables.of_rows(f"reaction {self.name}", [LOADS, loads(self)], [f"on {self.on} by {self.by}, world axes"])
+
     def __repr__(self) -> str:
         unsure = f", not determined: {', '.join(self.undetermined)}" if self.undetermined else ""
         return f"<Reaction {self.name!r} on {self.on!r} by {self.by!r}{unsure}>"
@@ -116,6 +124,16 @@ class Reactions(Mapping[str, Reaction]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._names or key in self._model.joint_names or key in self._model.body_names
+
+    def _repr_html_(self) -> str:
+        from ..page import tables
+
+        how = "from the discrete balance of momentum" if self.discrete else "from the equations of motion at the nodes"
+        return tables.of_rows(f"reactions of {self._model.name}", [LOADS, *(loads(self[name]) for name in self if self._is_one(name))], [how])
+
+    def _is_one(self, name: str) -> bool:
+        """Is there one constraint, or one joint, of this name?"""
+        return self._names.count(name) < 2
 
     def __repr__(self) -> str:
         return f"<Reactions of {self._model.name!r}: {listed(self)}>"
@@ -237,6 +255,20 @@ class Reactions(Mapping[str, Reaction]):
         undetermined = tuple(p for p in (*_PARTS, "multipliers") if p in parts)
         axes = (self._model, self._balance.poses)
         return Reaction(name, names[on], names[by], self._nodes.t, point, wrench, multipliers, rows, drive, undetermined, axes)
+
+
+def loads(reaction: Reaction) -> tuple[str, ...]:
+    """A row of a table: the largest force and moment, and when."""
+    times = np.atleast_1d(reaction.t)
+    cells: list[str] = []
+    for wrench, unit in ((slice(3, 6), "N"), (slice(0, 3), "N m")):
+        if reaction.wrench is None:
+            cells += ["–", "–"]
+            continue
+        sizes = np.linalg.norm(np.atleast_2d(reaction.wrench)[:, wrench], axis=1)
+        k = int(np.argmax(sizes))
+        cells += [f"{sizes[k]:.4g} {unit}", f"{times[k]:.4g} s"]
+    return (reaction.name, reaction.on, reaction.by, *cells, ", ".join(reaction.undetermined) or "–")
 
 
 def _acts_at_a_point(closure: Closure) -> bool:

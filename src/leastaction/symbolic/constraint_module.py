@@ -30,8 +30,9 @@ _HEAD = '''"""A constraint, generated from its expression."""
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
 from leastaction.compiling.straight import straight
-from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sincos
+from leastaction.symbolic.runtime import Tape, compiled_joint, half_sincos, interpret, kernel, sign, sincos, stack
 
+on_disk = True
 VALUE, GRADIENT, SECOND = range(3)
 '''
 
@@ -46,7 +47,7 @@ def constraint(what, param, q, d, f, out, S):
         second(q, d, f, out)
 
 
-compiled = compiled_joint(constraint)
+compiled = compiled_joint(constraint, on_disk)
 '''
 
 
@@ -85,7 +86,7 @@ def source(expression: sympy.Expr, arguments: Sequence[sympy.Symbol], time: symp
 
 def _written(expression: sympy.Expr, functions: Iterable[tuple[str, str, str, Block, dict[str, str]]]) -> str:
     parts = [_HEAD.format(described=comment(shown(expression, 1000)))]
-    parts += ["\n\n@straight\n" + emit.function(*f) + "\n" for f in functions]
+    parts += ["\n\n" + emit.function(*f) + "\n" for f in functions]
     return "".join([*parts, _TAIL])
 
 
