@@ -44,6 +44,8 @@ CONSTRAINTS = {
     "Prescribed": lambda: la.Prescribed("hinge", lambda t, sp: 0.3 * sp.sin(2 * t)),
     "Skate": lambda: la.Skate("puck"),
     "Rolling": lambda: la.Rolling("puck", radius=0.3),
+    "RollingBall": lambda: la.RollingBall("puck", radius=0.3, on="hinge", height=0.2),
+    "VelocityConstraint": lambda: la.VelocityConstraint("speeds", ["hinge", "slide"], "v0 * cos(q1) - 2 * v1 - sin(t) / 9"),
 }
 GUARDS = (False, True)
 RECORD_EVERY = (1, 4)
@@ -111,7 +113,7 @@ def model_of(joint: str, constraint: str) -> tuple[la.Model, la.State]:
     if constraint in ("Close", "Screw"):
         mech.add_frame("seat", placement=la.Pose(xyz=(-1, 0, 0)))
         mech.add_body("nut", joint=la.Cylindrical((0, 1, 0)), placement=la.Pose(xyz=(-1, 0, 0)), **rod)
-    if constraint in ("Skate", "Rolling"):
+    if constraint in ("Skate", "Rolling", "RollingBall"):
         mech.add_body("puck", joint=la.Free(), placement=la.Pose(xyz=(1, 0, 0.3)), mass=1.0, inertia=(0.03, 0.05, 0.03))
     if CONSTRAINTS[constraint] is not None:
         mech.add_constraint(CONSTRAINTS[constraint]())

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..checks import listed
 from ..constraints import Close, Gear
-from ..forces import Damper, Spring
+from ..forces import Damper, DryFriction, Spring
 from ..joints import Fixed, Free, Helical, Joint, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import WORLD, Mechanism
 from ..pose import Pose
@@ -378,8 +378,8 @@ class _Reader:
             self.mechanism.add_force(Damper(part, damping))
         if stiffness and not self.leftovers.ignores("spring", dynamics, f"joint {part!r}: spring {stiffness:g}"):
             self.mechanism.add_force(Spring(part, stiffness, _value(dynamics, "spring_reference", 0.0)))
-        if friction:
-            self.leftovers.refuse("friction", dynamics, f"joint {part!r}: dry friction {friction:g}")
+        if friction and not self.leftovers.ignores("friction", dynamics, f"joint {part!r}: dry friction {friction:g}"):
+            self.mechanism.add_force(DryFriction(part, friction))
 
     def _add_limit(self, part: str, axis: Element) -> None:
         found = self._range(axis)

@@ -10,15 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
-from ..constraints.base import ROLLING as ROLLS
-from ..constraints.base import ROWS, SKATE, Closure
+from ..constraints.base import COORDINATES, GEAR, SPEEDS, Closure
 from ..coordinates import ties as tree
-from ..coordinates.network import build
 from ..errors import StateError
 from ..integrators import Integrator
 from ..kernels.constraints.wrenches import constraint_wrenches
-from ..kernels.maximal import evaluate as maximal
-from ..kernels.maximal import layout as M
 from ..kernels.tree.layout import PARENT
 from ..model import Model
 from .balance import Balance, Poses, accumulate, balance
@@ -212,14 +208,11 @@ class Reactions(Mapping[str, Reaction]):
         if not between:
             return out
         on_body, rows = out.copy(), [model.closures[c].b[0] for c in between]
-        if tree.in_tree(model.closures):
-            some = np.zeros((len(multipliers), len(between), 6))
-            work, ties = model.make_work(), tree.make_ties(model)
-            times, q = np.ascontiguousarray(nodes.t[which]), np.ascontiguousarray(nodes.q[which])
-            constraint_wrenches(model.tree, work, ties, times, q, np.ascontiguousarray(multipliers), some)
-            on_body[:, between] = some
-        else:
-            on_body = _of_network(model, nodes.q[which], multipliers)
+        some = np.zeros((len(multipliers), len(between), 6))
+        work, ties = model.make_work(), tree.make_ties(model)
+        times, q = np.ascontiguousarray(nodes.t[which]), np.ascontiguousarray(nodes.q[which])
+        constraint_wrenches(model.tree, work, ties, times, q, np.ascontiguousarray(multipliers), some)
+        on_body[:, between] = some
         out[:, between] = Poses(R[:, rows], x[:, rows]).in_world(on_body[:, between])
         return out
 
@@ -280,7 +273,7 @@ def loads(reaction: Reaction) -> tuple[str, ...]:
 
 
 def _acts_at_a_point(closure: Closure) -> bool:
-    return closure.kind in (ROWS, SKATE, ROLLS)
+    return closure.kind not in (GEAR, COORDINATES, SPEEDS)
 
 
 def _about(wrench: Array, point: Array) -> Array:
@@ -291,22 +284,3 @@ def _about(wrench: Array, point: Array) -> Array:
 def _changed(wrenches: Array) -> list[str]:
     """Which parts of a reaction undetermined multipliers change."""
     return [part for part, size in zip(_PARTS, np.abs(wrenches).max(axis=0), strict=True) if size > _NOTHING]
-
-
-def _of_network(model: Model, q: Array, multipliers: Array) -> Array:
-    """(T, constraints, 6) on the second bodies, body axes at their origins: of constraints on velocities too."""
-    network = build(model)
-    net, flow, work, n = network.net, network.make_flow(), model.make_work(), len(model.bodies)
-    out, values = np.zeros((len(q), len(model.closures), 6)), np.zeros(len(network.net.row))
-    first = sum(network.graph.rows[:n])
-    for k in range(len(q)):
-        maximal.node(model.tree, work, net, flow, q[k], values)
-        for c, closure in enumerate(network.closures):
-            if not _acts_at_a_point(closure):
-                continue
-            row, rows = net.con[n + c, M.FIRST_ROW] - first, net.con[n + c, M.ROWS]
-            slot = net.con[n + c, M.FIRST_SLOT] + net.con[n + c, M.SLOTS] - 1  # of the second body
-            wrench = multipliers[k, row : row + rows] @ flow.G0[slot, :rows]
-            out[k, c] = wrench
-            out[k, c, :3] += np.cross(net.com[closure.b[0]], wrench[3:])  # from the centre of mass to the origin
-    return out

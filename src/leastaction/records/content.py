@@ -26,7 +26,7 @@ Header = dict[str, Any]
 
 FORMAT, VERSION = "leastaction run", 1
 ROWS = ("t", "q", "recorded", "errors", "multipliers")  #: one row per recorded node
-STEPS = ("iterations", "tau")  #: one row per step; tau may be one row for all
+STEPS = ("iterations", "tau", "certified_dt")  #: one row per step; tau may be one row for all
 DERIVED = ("v", "p", "energy", "momentum")  #: follow from the others; for whoever reads a file without this package
 MEMORY = "memory."  #: before the names of what the integrator remembered
 
@@ -73,7 +73,7 @@ def recorded_arrays(run: Trajectory) -> Arrays:
 
 def memory_arrays(continuation: Continuation | None) -> Arrays:
     """What the integrator remembered at the last node."""
-    if continuation is None:
+    if continuation is None or continuation.memory is None:
         return {}
     return {"begun": packed(continuation.begun), **with_prefix(MEMORY, continuation.memory)}
 
@@ -121,7 +121,7 @@ def run_of(header: Header, arrays: Arrays, path: str, model: Model | None, integ
             model, integrator, float(header["dt"]), arrays["t"], arrays["q"], arrays["recorded"], arrays["iterations"],
             elapsed=float(header["elapsed"]), converged=bool(header["converged"]), message=str(header["message"]),
             errors=arrays.get("errors"), multipliers=arrays.get("multipliers"), redundant=tuple(map(str, header["redundant"])),
-            tau=arrays.get("tau"), every=int(header["every"]), remarks=tuple(map(str, header["remarks"])),
+            tau=arrays.get("tau"), every=int(header["every"]), certified_dt=arrays.get("certified_dt"), remarks=tuple(map(str, header["remarks"])),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"its header is incomplete: {type(error).__name__}: {error}", path=path) from error

@@ -12,18 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import StateError
 from ..joints.base import Joint
+from ..compiling.records import allocate
+from ..kernels.solvability.layout import Screws
 from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
 from ..model import Model
 
 Array = NDArray[np.float64]
+
+_ABOVE = 1.0 + 1e-15  # lengths are rounded up
 
 
 def screws(joint: Joint) -> Array:
@@ -60,7 +65,7 @@ def mass_derivatives(C: Array, J: Array, G: Array, order: int) -> list[Array]:
     D = [J]  # derivatives of the columns: D[2][:, j, k, l] = d^2 J_j / dq_k dq_l
     for more in range(order):
         indices = "lmno"[:more]
-        total = np.zeros((len(J),) + (J.shape[1],) * (2 + more))
+        total = np.zeros((len(J),) + (J.shape[1],) * (2 + more), J.dtype)
         for left, right in _shares(indices):  # d/dq_l ... of [J_j, J_k]
             bracket = np.tensordot(C, D[len(left)], ([1], [0]))  # indices a, c, j, left
             total += np.einsum(f"acj{left},ck{right}->ajk{indices}", bracket, D[len(right)])
@@ -124,24 +129,42 @@ class MassTensors:
             if mass > 0.0 or np.any(inertia):
                 self.bodies[i] = _Body(np.array(self._path(i)), mass, com, inertia)
 
+    @cached_property
+    def record(self) -> Screws:
+        """The same for compiled code."""
+        tree, n = self.model.tree, len(self.model.bodies)
+        record = allocate(Screws, {"n": n, "nv": self.nv})
+        record.screw[:], record.armature[:], record.damping[:] = self.screws, tree.armature, tree.damping
+        record.length[:, 0], record.length[:, 1] = self.angular * _ABOVE, self.linear * _ABOVE
+        record.place[1:, :3] = tree.body[1:, PLACE_P : PLACE_P + 3]
+        record.place[1:, 3:] = tree.body[1:, PLACE_R : PLACE_R + 9]
+        record.stretch[:] = np.linalg.norm(record.place[:, :3], axis=1) * _ABOVE
+        record.parent[1:], record.first[1:], record.count[1:] = self.parent[1:], self.first[1:], self.count[1:]
+        for i in range(1, n + 1):
+            record.depth[i] = record.depth[record.parent[i]] + record.count[i]
+        for i, body in self.bodies.items():
+            record.mass[i], record.com[i], record.inertia[i] = body.mass, body.com, body.inertia[np.triu_indices(3)]
+            record.metric[i] = np.linalg.eigvalsh(body.inertia)[-1] + 1e-14 * np.abs(body.inertia).max(), body.mass
+        return record
+
     def _path(self, i: int) -> list[int]:
         above = self._path(self.parent[i]) if self.parent[i] > 0 else []
         return above + list(range(self.first[i], self.first[i] + self.count[i]))
 
     def at(self, q: Array, order: int) -> list[Array]:
-        """[M, M1, ...] at the coordinates q (nv,), exact."""
+        """[M, M1, ...] at the coordinates q (nv,), exact up to rounding; of long doubles in them."""
         frames, bodies = self._frames(q)
-        total = self._zeros(order)
+        total = self._zeros(order, q.dtype)
         total[0] += np.diag(self.model.tree.armature)
         for i, body in self.bodies.items():
             R, p = bodies[i]
             com = p + R @ body.com
-            J = np.empty((6, len(body.path)))
+            J = np.empty((6, len(body.path)), q.dtype)
             for c, j in enumerate(body.path):
                 Rj, pj = frames[j]
                 w, v = Rj @ self.screws[j, :3], Rj @ self.screws[j, 3:]
                 J[:3, c], J[3:, c] = R.T @ w, R.T @ (v + np.cross(w, com - pj))
-            G = np.zeros((6, 6))
+            G = np.zeros((6, 6), q.dtype)
             G[:3, :3], G[3:, 3:] = body.inertia, body.mass * np.eye(3)
             self._add(total, body.path, mass_derivatives(BRACKET, J, G, order))
         return total
@@ -207,8 +230,8 @@ class MassTensors:
             bodies[i] = (R, p)
         return frames, bodies
 
-    def _zeros(self, order: int) -> list[Array]:
-        return [np.zeros((self.nv,) * (2 + k)) for k in range(order + 1)]
+    def _zeros(self, order: int, dtype: Any = np.float64) -> list[Array]:
+        return [np.zeros((self.nv,) * (2 + k), dtype) for k in range(order + 1)]
 
     @staticmethod
     def _add(total: list[Array], path: NDArray[np.int64], parts: list[Array]) -> None:
