@@ -17,10 +17,6 @@ def arm(links=6, kp=1e4, kd=1e2, limit=np.inf, **options):
     return mech
 
 
-def held_straight_out(model):
-    return model.inputs(None, {name: np.pi / 2 if name == "link1" else 0.0 for name in model.joint_names})[model.nv :][: model.nv]
-
-
 def block(friction, pull=0.0):
     """2 kg on a table; gravity along it pulls with 2 * pull."""
     mech = la.Mechanism(gravity=(pull, 0.0, -9.81))
@@ -35,12 +31,14 @@ def block(friction, pull=0.0):
 def test_stiff_servos_hold_an_arm_at_long_steps_where_a_control_law_diverges():
     """Six rods held straight out by kp = 1e4, kd = 1e2 at 10 ms for 10 s; the same law, evaluated before each step, blows up."""
     model = arm().compile()
-    q = held_straight_out(model)
-    run = la.simulate(model, dt=1e-2, duration=10.0, q=q, targets=q)
-    late = run.t > 2.0
-    assert np.abs(run.v[late]).max() < 1e-9 and np.ptp(run.q[late], axis=0).max() < 1e-10  # no vibration
+    q = np.array([np.pi / 2, 0.0, 0.0, 0.0, 0.0, 0.0])
     rest = model.equilibrium(q, tau=model.inputs(None, q))
-    np.testing.assert_allclose(run.q[-1], rest, atol=1e-9)
+    run = la.simulate(model, dt=1e-2, duration=10.0, q=rest, targets=q)
+    assert np.abs(run.v).max() < 1e-9 and np.abs(run.q - rest).max() < 1e-10  # no vibration
+    dropped = la.simulate(model, dt=1e-2, duration=10.0, q=q, targets=q)  # swings slowly: of 72 kg m^2 kd damps 6 % of what is critical
+    swing = np.abs(dropped.q - rest).max(axis=1)
+    assert swing[-100:].max() < 1e-2 * swing[:100].max()
+    assert np.abs(np.diff(dropped.v, 2, axis=0)[20:]).max() < 0.1 * np.abs(dropped.v).max()  # nothing alternates from step to step
 
     bare = la.examples.chain(6).compile()
     with pytest.raises(la.ConvergenceError):
@@ -80,7 +78,9 @@ def test_the_force_of_a_servo_stays_within_its_limits(integrator):
         mech.add_servo(la.Servo("rod", 1e4, 1e2, limit))
         run = la.simulate(mech.compile(), dt=5e-3, duration=0.5, integrator=integrator)
         assert (abs(run.q[-1, 0]) < 3e-3) == holds
-    model = arm(1, 1e4, 0.0, (-1.0, 3.0)).compile()
+    mech = arm(1, 1e4, 0.0, (-1.0, 3.0))
+    mech.gravity = (0.0, 0.0, 0.0)
+    model = mech.compile()
     run = la.simulate(model, dt=1e-3, steps=1, targets=[1e3], integrator=integrator)  # full force from rest
     np.testing.assert_allclose(run.p[-1, 0], 3.0 * 1e-3, rtol=1e-9)
 
@@ -161,7 +161,7 @@ def test_a_block_slides_to_rest_in_closed_form(integrator):
 
 def test_a_pendulum_with_dry_friction_comes_to_rest_off_the_vertical_and_all_integrators_agree():
     mech = la.examples.chain(3)
-    for name, torque in (("link1", 4.0), ("link2", 2.0), ("link3", 0.6)):
+    for name, torque in (("link1", 12.0), ("link2", 6.0), ("link3", 2.0)):
         mech.add_force(la.DryFriction(name, torque))
     model = mech.compile()
     runs = [la.simulate(model, dt=2e-3, duration=6.0, q=[1.5, 0.5, -1.0], integrator=i) for i in IMPLICIT]
@@ -171,7 +171,7 @@ def test_a_pendulum_with_dry_friction_comes_to_rest_off_the_vertical_and_all_int
         assert np.abs(run.energy_balance).max() < 0.02 * (run.energy[0] - run.energy[-1])
         np.testing.assert_allclose(run.q[-1], runs[0].q[-1], atol=2e-2)
     pulls = la.dynamics.inverse(la.examples.chain(3).compile(), runs[0].q[-1])
-    assert np.all(np.abs(pulls) <= np.array([4.0, 2.0, 0.6])) and np.abs(pulls).max() > 1e-3
+    assert np.all(np.abs(pulls) <= np.array([12.0, 6.0, 2.0])) and np.abs(pulls).max() > 1e-3
 
 
 def test_friction_of_a_loop_holds_the_loop():

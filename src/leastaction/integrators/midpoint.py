@@ -47,6 +47,7 @@ class Midpoint(Integrator):
     def start(self, model: Model, state: State, dt: float) -> MidpointStepper:
         if not tree.in_tree(model.closures):
             self.refuse_constraints(model)
+        self.refuse_overheld(model, state)
         return MidpointStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

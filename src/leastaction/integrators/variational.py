@@ -71,6 +71,7 @@ class Variational(Integrator):
     def start(self, model: Model, state: State, dt: float) -> VariationalStepper:
         if not tree.in_tree(model.closures):
             self.refuse_constraints(model)
+        self.refuse_overheld(model, state)
         return VariationalStepper(self, model, state, dt)
 
     @property
