@@ -75,6 +75,8 @@ class Piece:
 class Group:
     """Members whose steps have one length."""
 
+    lanes = 1
+
     def __init__(self, asked: Asked, which: NDArray[np.int64], nodes: kernels.Nodes, stop: NDArray[np.int64]):
         """stop: an entry that becomes 1 to make an end."""
         self.asked, self.nodes, self.size = asked, nodes, len(which)
