@@ -145,15 +145,17 @@ def checked_steps(dt: ArrayLike) -> Array:
 
 
 def checked_forces(tau: ArrayLike | Mapping[str, ArrayLike] | None, steps: int, model: Model) -> Array:
-    """(1 or batch, 1 or steps, nv)"""
+    """(1 or batch, 1 or steps, nv); with targets behind them where there are servos."""
     if tau is None:
-        return np.zeros((1, 1, model.nv))
+        return model.inputs()[None, None]
     if isinstance(tau, Mapping):
-        return _rows(model, tau, np.zeros(model.nv), model.v_slice, "tau")[:, None]
+        return _with_own_targets(model, _rows(model, tau, np.zeros(model.nv), model.v_slice, "tau")[:, None])
     forces = numbers(tau, "tau", StateError, finite=False)
     if forces.ndim == 1:
-        return model.velocities(forces, "tau")[None, None]
-    if forces.ndim != 3 or forces.shape[2] != model.nv or forces.shape[1] not in (1, steps) or 0 in forces.shape:
+        return model.inputs(forces)[None, None]
+    if forces.ndim == 3 and forces.shape[2] == model.nv:
+        forces = _with_own_targets(model, forces)
+    if forces.ndim != 3 or forces.shape[2] != model.inputs_per_step or forces.shape[1] not in (1, steps) or 0 in forces.shape:
         raise StateError(
             f"tau has shape {forces.shape}; it needs ({model.nv},), constant and the same for all, or (batch, {steps}, {model.nv}), where "
             "batch is 1 if it is the same for all members, and the number of steps is 1 if it is constant"
@@ -162,6 +164,14 @@ def checked_forces(tau: ArrayLike | Mapping[str, ArrayLike] | None, steps: int, 
         k, step, j = np.argwhere(~np.isfinite(forces))[0]
         raise StateError(f"tau[{k}, {step}, {j}] = {forces[k, step, j]} is not finite: member {k}")
     return forces
+
+
+def _with_own_targets(model: Model, forces: Array) -> Array:
+    """Joint forces with the targets that the servos have of themselves."""
+    if not model.servos:
+        return forces
+    aim = model.inputs()[model.nv :]
+    return np.concatenate([forces, np.broadcast_to(aim, (*forces.shape[:2], len(aim)))], axis=2)
 
 
 def check_members(asked: Asked) -> None:

@@ -52,6 +52,8 @@ def _obstacle(model: Model, integrator: Integrator, guard: bool, width: int) -> 
         return "guarded members run one by one"
     if model.closures:
         return f"{model.name!r} has loops or other constraints"
+    if model.is_actuated:
+        return f"{model.name!r} has servos or dry friction"
     if lanes_of_this_machine() == 1:
         return "this processor, or this way of compiling, has no vectors of four numbers or more"
     if model.specialised.run_lanes(integrator.retraction, width) is None:

@@ -24,13 +24,13 @@ import builtins
 import functools
 import inspect
 import math
-import textwrap
 
 from llvmlite import binding, ir
 from numba import config, types
 from numba.extending import intrinsic
 
 from .numba_private import AVAILABLE, cgutils
+from .straight import definition
 from .vectors import Array, Number, Record, Vectors, is_wide, kind_of, known, known_number
 
 _LLVM_FUNCTIONS = {math.sqrt: "sqrt", math.floor: "floor", math.fabs: "fabs", abs: "fabs"}
@@ -444,5 +444,5 @@ _trees = {}
 
 def _tree(function):
     if function not in _trees:
-        _trees[function] = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        _trees[function] = definition(function)
     return _trees[function]

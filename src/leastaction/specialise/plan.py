@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from ..kernels.tree.layout import Tree, Work
 from .memory import UNKNOWN, Bodies, Call, Cell, Constants, Facts, Place, Store, Trace, cell_of
 from .terms import Graph, Number, Term
@@ -68,7 +70,8 @@ def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, wor
     lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target", "load", "step")}
     lengths |= dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
-    m = SimpleNamespace(**tree._asdict() | {"link": tracer.link()} | {name: arrays[name] for name in constants})
+    none = np.zeros((0, 2), dtype=np.int64)  # mechanisms with servos or dry friction run the general kernels
+    m = SimpleNamespace(**tree._asdict() | {"link": tracer.link(), "has_friction": 0, "servo_on": none} | {name: arrays[name] for name in constants})
     w = SimpleNamespace(laws=None, **{name: array for name, array in arrays.items() if name not in constants})
     unit.run(tracer, m, w, arrays)
     facts.leave()

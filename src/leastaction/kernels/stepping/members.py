@@ -41,7 +41,7 @@ class Members(NamedTuple):
 
     which: integers("members")  # their numbers in the batch
     start: floats("members", "numbers")
-    tau: floats("inputs", "forces", "nv")  # joint forces: of all or of each, constant or of every step
+    tau: floats("inputs", "forces", "entries")  # joint forces (and targets of servos): of all or of each, constant or of every step
     column: integers("limits")  # coordinates that are to stay between
     lower: floats("limits")
     upper: floats("limits")  # these
