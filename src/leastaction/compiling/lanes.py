@@ -24,6 +24,7 @@ import builtins
 import functools
 import inspect
 import math
+import textwrap
 
 from llvmlite import binding, ir
 from numba import config, types
@@ -444,5 +445,6 @@ _trees = {}
 
 def _tree(function):
     if function not in _trees:
-        _trees[function] = definition(function)
+        generated = function.__module__.startswith("leastaction_")
+        _trees[function] = definition(function) if generated else ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     return _trees[function]
