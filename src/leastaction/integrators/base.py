@@ -75,6 +75,9 @@ class Stepper:
         """Be as another stepper was, started from the same state, when it said `remember`."""
         raise TypeError(f"{type(self).__name__} does not say how it goes on: override remember() and recall(memory)")
 
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        """What `before` kept account of: without its last `further` steps, in place of which one of so many seconds led here."""
+
     def make_record(self, rows: int, steps: int, every: int = 1) -> Record:
         """An empty record of this stepper with room for so many nodes and steps."""
         return make_record(rows, steps, self.model.nq, self.model.nv, self.multipliers, every)
