@@ -33,7 +33,7 @@ class TreeClosing:
         self.ties, self.work = tree.make_ties(model), model.make_work()
 
     def place(self, q: Array) -> None:
-        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, q)
+        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, np.ascontiguousarray(q))
 
     def errors(self, q: Array) -> Array:
         """(m,) values of the rows."""
