@@ -354,7 +354,7 @@ def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: 
 
 def _rank(jacobian: Array, rows: NDArray[np.bool_]) -> int:
     """Of some rows; what counts as zero is measured by all of them, for those alone may be nothing but rounding."""
-    largest = np.linalg.norm(jacobian, 2)
+    largest = float(np.linalg.norm(jacobian, 2))
     return int(np.sum(np.linalg.svd(jacobian[rows], compute_uv=False) > _DEPENDENT * max(largest, 1e-300)))
 
 
