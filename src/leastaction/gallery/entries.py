@@ -193,6 +193,23 @@ ENTRIES = (
         "chaplygin_sleigh", 5e-3, 6.0, v={"sleigh": (-0.25, 0.0, 3.0)}, loops=True, method=Maximal, every=2, traces=("sleigh",),
     ),
     Entry(
+        "bicycle", "Bicycle that balances itself",
+        "Nobody steers: pushed sideways at five metres per second, the benchmark bicycle steers into its fall and runs straight again.",
+        "bicycle", 5e-3, 6.0, v={"frame": (0.3, 0.0, 0.0, 5.0, 0.0, 0.0)}, loops=True, every=2, traces=("rear", "front"),
+        moment=0.1, near=True,
+    ),
+    Entry(
+        "car", "Car on ideal wheels",
+        "Four wheels that do not slip and an exact steering linkage: two rows say the same, are found and left out.",
+        "car", 1e-2, 8.0, q={"knuckle left": 0.35}, v={"chassis": (5.0, 0.0, 0.65)}, loops=True, every=2,
+        traces=("front left", "rear right"), moment=0.2, near=True,
+    ),
+    Entry(
+        "rattleback", "Rattleback",
+        "Spun the wrong way, the stone begins to rattle, stops and turns back, without friction and without any help.",
+        "rattleback", 1e-3, 5.0, v={"stone": (0.02, 0.01, -5.0, 0.0, 0.0, 0.0)}, loops=True, every=4, traces=("end",), near=True,
+    ),
+    Entry(
         "torus-chain", "Chain of rings",
         "Rings hang in each other and slide tube over tube: a joint with four freedoms, made from its pose alone.",
         "torus_chain", 1e-3, 8.0, {"n": 8}, v={"ring1": (0.0, 1.5)}, every=5, moment=0.2, near=True,
