@@ -163,7 +163,7 @@ ENTRIES = (
     Entry(
         "jansen-walker", "Jansen walker",
         "Theo Jansen's legs turn the circle of a crank into steps: twelve loops, one degree of freedom.",
-        "jansen_walker", 1e-3, 6.0, v={"crank": 4.0}, loops=True, every=4, traces=("left1 toe", "right1 toe"), moment=0.5,
+        "jansen_walker", 1e-3, 6.0, v={"crank": 80.0}, loops=True, every=4, traces=("left1 toe", "right1 toe"), moment=0.5,
     ),
     Entry(
         "scissor-lift", "Scissor lift",
