@@ -37,7 +37,8 @@ class StepEquation:
             )
         if model.is_actuated:
             raise StateError(
-                f"{model.name!r} has servos or dry friction, whose forces have kinks: no bound can be certified; use the sampled estimates"
+                f"{model.name!r} has servos or dry friction, whose forces have kinks: no bound can be certified; use the sampled "
+                "estimates, or simulate with integrator=Variational()"
             )
         if len(model.tree.custom) or len(model.tree.law_on):
             raise StateError(

@@ -162,9 +162,9 @@ def hold(m, w, end, con, t):
 
 
 @kernel
-def border(m, w, newton, end, con, t):
+def border(m, w, newton, end, con, t, h):
     """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J1)
+    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, h, con.J1)
     for a in range(con.J0.shape[0]):
         for j in range(con.J0.shape[1]):
             con.Y[a, j] = con.J0[a, j]
@@ -221,7 +221,7 @@ def choose_factorisation(how, a, end, con, size):
             brace(a.newton.J, a.w, False)
         lu_factor(a.newton.J, a.newton.pivot, a.w.d.shape[0])
         if con is not None:
-            border(a.m, a.w, a.newton, end, con, a.memory[TIME] + a.options.h)
+            border(a.m, a.w, a.newton, end, con, a.memory[TIME] + a.options.h, a.options.h)
     return used
 
 
@@ -310,7 +310,7 @@ def finish_step(a, end, con, tau, row, size):
         arrive_driven(w, h, h)
     tick(memory, h)
     if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
+        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], 0.0, con.J0)
     return FINISHED
 
 
