@@ -121,7 +121,8 @@ def run_of(header: Header, arrays: Arrays, path: str, model: Model | None, integ
             model, integrator, float(header["dt"]), arrays["t"], arrays["q"], arrays["recorded"], arrays["iterations"],
             elapsed=float(header["elapsed"]), converged=bool(header["converged"]), message=str(header["message"]),
             errors=arrays.get("errors"), multipliers=arrays.get("multipliers"), redundant=tuple(map(str, header["redundant"])),
-            tau=arrays.get("tau"), every=int(header["every"]), certified_dt=arrays.get("certified_dt"), remarks=tuple(map(str, header["remarks"])),
+            tau=arrays.get("tau"), every=int(header["every"]), certified_dt=arrays.get("certified_dt"),
+            remarks=tuple(map(str, header["remarks"])),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"its header is incomplete: {type(error).__name__}: {error}", path=path) from error

@@ -82,7 +82,8 @@ class StepEquation:
         other = copy(self)
         for name in ("M", "M1", "proof"):
             other.__dict__.pop(name, None)
-        other.q, other.v0, other.p = (x.astype(np.longdouble) for x in (self.q, self.v0, self.p))
+        for name in ("q", "v0", "p"):
+            setattr(other, name, getattr(self, name).astype(np.longdouble))
         return other
 
     def value(self, v: Array, h: float) -> Array:
