@@ -24,6 +24,10 @@ from .elimination import Graph, Tables, eliminate, tabulate
 Array = NDArray[np.float64]
 
 
+#: constraints on velocities between bodies, and what the kernels call them
+VELOCITY_KINDS = {base.SKATE: M.SKATE, base.ROLLING: M.ROLLING, base.BALL: M.BALL, base.SPHERE: M.SPHERE, base.ELLIPSOID: M.ELLIPSOID}
+
+
 @dataclass(frozen=True)
 class Network:
     """Arrays of a mechanism in maximal coordinates, and what they were made of."""
@@ -99,17 +103,16 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             add_frame_rows(a, b, pose_a, pose_b, closure.rows)
         elif closure.kind == base.GEAR:
             _add_gear(model, closure, add, add_row)
-        elif closure.kind == base.COORDINATES:
+        elif closure.kind in (base.COORDINATES, base.SPEEDS):
+            what = "coordinates" if closure.kind == base.COORDINATES else "coordinates and velocities"
             raise MechanismError(
-                f"{closure.name} is a function of joint coordinates, which cannot be written as a constraint between bodies; "
+                f"{closure.name} is a function of joint {what}, which cannot be written as a constraint between bodies; "
                 "use integrator=Variational()"
             )
         else:
-            kind = M.SKATE if closure.kind == base.SKATE else M.ROLLING
-            add(0, b, pose_a, pose_b, kind, (b,))
-            radius, height = closure.numbers or (0.0, 0.0)
-            for k, row in enumerate(closure.rows):
-                add_row(-1, row.u, pose_b.R @ row.w, height if k == 0 else radius)
+            add(a, b, pose_a, pose_b, VELOCITY_KINDS[closure.kind], (a, b))
+            for row, (*directions, value) in zip(closure.rows, closure.row_numbers(), strict=True):
+                add_row(row.kind, directions[:3], directions[3:], value)
 
     graph = Graph(
         parent=[0, *model.tree.link[1:, L.PARENT].tolist()],

@@ -69,10 +69,15 @@ class AdaptiveStep(Integrator):
         return {"base": self.base, "density": name, "speed": self.speed, "controller": self.controller}
 
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
-        if not tree.in_tree(model.closures):
-            self.refuse_constraints(model)
         self.refuse_charts(model)
+        why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         return AdaptiveStepper(self, model, state, dt)
+
+    @property
+    def single(self) -> Variational:
+        return self.base
 
     def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:
         assert isinstance(stepper, AdaptiveStepper)  # made by `start`

@@ -83,6 +83,9 @@ class Composition(Integrator):
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         self.refuse_charts(model)
+        why = "some of its stages go back in time, where what dissipates drives"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         if self.base.has_composed_code:
             return self.base.start_composed(model, state, dt, self.gammas)
         return RestartedStepper(self, model, state, dt)

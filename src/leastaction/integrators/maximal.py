@@ -47,6 +47,9 @@ class Maximal(Integrator):
 
     def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
         self.refuse_armature(model)
+        why = "it knows bodies and the rows that hold them together, not the increments of joints"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         return MaximalStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:
@@ -59,8 +62,8 @@ class MaximalStepper(CompiledStepper):
 
     def __init__(self, integrator: Maximal, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        check_start(model, state.q, state.v)
-        reduction = reduce(model, state.q)
+        check_start(model, state.q, state.v, state.t)
+        reduction = reduce(model, state.q, state.t)
         self.redundant = reduction.dropped
         self.network = build(model, reduction.closures, integrator.elimination)
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)

@@ -45,8 +45,8 @@ class Midpoint(Integrator):
         return 2 if self.alpha == 0.5 else 1
 
     def start(self, model: Model, state: State, dt: float) -> MidpointStepper:
-        if not tree.in_tree(model.closures):
-            self.refuse_constraints(model)
+        self.refuse_velocity_constraints(model)
+        self.refuse_overheld(model, state)
         return MidpointStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

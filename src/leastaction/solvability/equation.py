@@ -35,6 +35,10 @@ class StepEquation:
                 f"Trapezoid does not keep the constraints {names} of {model.name!r}: no step of it can be certified; "
                 "leastaction.solvability.report(...) tries steps of Variational instead"
             )
+        if model.is_actuated:
+            raise StateError(
+                f"{model.name!r} has servos or dry friction, whose forces have kinks: no bound can be certified; use the sampled estimates"
+            )
         if len(model.tree.custom) or len(model.tree.law_on):
             raise StateError(
                 "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "

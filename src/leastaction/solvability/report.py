@@ -64,7 +64,8 @@ class Report:
             text += f".  It is beyond the linear stability limit {self.stable:.3g} s of the trapezoidal quadrature"
         return text
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The table, its heading first: step, what it means, how it is known."""
         rows = [("step, s", "what it means", "how it is known")]
         if self.why_not:
             rows.append(("-", "Newton's method of Trapezoid converges", self.why_not))
@@ -77,12 +78,24 @@ class Report:
         name = type(self.integrator).__name__
         rows.append((_seconds(self.tried), f"{name} solves every shorter step", "tried from this state, not proved"))
         rows.append((_seconds(self.stable), "trapezoidal quadrature stable, h omega < 2", "linearised at this configuration"))
+        return rows
+
+    def notes(self) -> list[str]:
+        """What stands under the table: constants, and the verdict."""
+        names = ("m1", "m2", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "k1")
+        constants = [f"{kind} constants: {', '.join(f'{n} {getattr(c, n):.3g}' for n in names)}" for kind, (_, c) in self.paper.items()]
+        return [*constants, self.verdict + "."]
+
+    def _repr_html_(self) -> str:
+        from ..page import tables
+
+        return tables.of_rows(f"steps of {self.model.name}", self.rows(), self.notes())
+
+    def __str__(self) -> str:
+        rows = self.rows()
         widths = [max(len(r[c]) for r in rows) for c in range(3)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        for kind, (_, c) in self.paper.items():
-            numbers = ", ".join(f"{n} {getattr(c, n):.3g}" for n in ("m1", "m2", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "k1"))
-            lines.append(f"{kind} constants: {numbers}")
-        return "\n".join([*lines, self.verdict + "."])
+        return "\n".join([*lines, *self.notes()])
 
 
 @takes_model
@@ -179,7 +192,7 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
 
 def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordinates = None, factor: float = 1.2) -> float:
     """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none."""
-    forces = model.velocities(tau, "tau")[None]
+    forces = model.inputs(tau)[None]
     h = 1e-4
     while h < LONGEST_TRIED:
         stepper = integrator.start(model, state, h)
