@@ -158,12 +158,12 @@ class Integrator(Carrier):
                 f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Variational() or Maximal()"
             )
 
-    def refuse_charts(self, model: Model) -> None:
-        """To be called by integrators that cannot change the coordinates of a joint on the way."""
+    def refuse_charts(self, model: Model, made_of: str = "") -> None:
+        """To be called by integrators that cannot change the coordinates of a joint on the way; made_of: said before the name."""
         charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
         if charted:
             raise StateError(
-                f"{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational(), or give them one chart"
+                f"{made_of}{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational(), or give them one chart"
             )
 
     def refuse_armature(self, model: Model) -> None:

@@ -13,8 +13,10 @@ from ..kernels.maximal import evaluate as maximal_evaluate
 from ..kernels.maximal import layout as maximal_layout
 from ..kernels.solving.memory import SCALE, TIME, make_memory
 from ..kernels.stepping import maximal as kernels
+from ..kernels.stepping import maximal_composition as composition
 from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.stages import make_course
 from ..kernels.tree import layout
 from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
@@ -38,6 +40,7 @@ class Maximal(Integrator):
 
     order = 2
     symplectic = True
+    self_adjoint = True
 
     def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):
         self.retraction = checked_choice(retraction, RETRACTIONS, "retraction")
@@ -49,8 +52,20 @@ class Maximal(Integrator):
         self.refuse_armature(model)
         return MaximalStepper(self, model, state, dt)
 
+    @property
+    def has_composed_code(self) -> bool:
+        return True
+
+    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMaximalStepper:
+        self.refuse_armature(model)
+        return ComposedMaximalStepper(self, model, state, dt, gammas)
+
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.5 * dt
+
+    def numbers(self, dt: float) -> kernels.Options:
+        """The options as the kernels take them."""
+        return kernels.Options(dt, self.tol, RETRACTIONS[self.retraction], self.max_evaluations)
 
 
 class MaximalStepper(CompiledStepper):
@@ -67,8 +82,12 @@ class MaximalStepper(CompiledStepper):
         self.multipliers = len(self.network.net.row)
         self.work = model.make_work()
         self.restart(state)
-        numbers = kernels.Options(dt, integrator.tol, RETRACTIONS[integrator.retraction], integrator.max_evaluations)
-        self.arrays = kernels.Arrays(model.tree, self.network.net, self.flow, self.memory, np.zeros(2), numbers)
+        self.set_up()
+
+    def set_up(self) -> None:
+        """The arrays and the compiled loop."""
+        numbers = self.integrator.numbers(self.dt)
+        self.arrays = kernels.Arrays(self.model.tree, self.network.net, self.flow, self.memory, np.zeros(2), numbers)
         self.compile(kernels.run)
 
     def restart(self, state: State) -> None:
@@ -161,6 +180,23 @@ class MaximalStepper(CompiledStepper):
         angles = 2.0 * np.arctan(np.linalg.norm(turns, axis=1) / 2.0)
         fastest = int(np.argmax(angles))
         return float(angles[fastest]), self.model.bodies[fastest].name
+
+
+class ComposedMaximalStepper(MaximalStepper):
+    """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
+
+    def __init__(self, integrator: Maximal, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
+        self.gammas = gammas
+        super().__init__(integrator, model, state, dt)
+
+    def set_up(self) -> None:
+        course = make_course(self.gammas, float(self.memory[TIME]), 6 * len(self.model.bodies), self.multipliers)
+        course.d[:] = np.outer(self.gammas, self.flow.d)
+        self.memory = course.memory[0]
+        stages = composition.make_stages(course, self.flow)
+        numbers = self.integrator.numbers(self.dt)
+        self.arrays = composition.Composed(self.model.tree, self.network.net, self.flow, stages, np.zeros(2), numbers)
+        self.compile(composition.run)
 
 
 def _momenta(body, twists):

@@ -258,19 +258,25 @@ def step(s, tau, row):
 @inlined
 def finish_step(a, end, con, tau, row, size):
     """Go to the end of the step if it is solved, back to its start if not; returns the status."""
-    m, lag, w, memory, h = a.m, a.lag, a.w, a.memory, a.options.h
     if not (size <= 1.0):
-        give_up(w, memory)
-        back_to_last(w.d, w.d_last, con)
+        give_up(a.w, a.memory)
+        back_to_last(a.w.d, a.w.d_last, con)
         return STALLED if size < UNBOUNDED else NOT_FINITE
+    tick(a.memory, a.options.h)
+    arrive(a, end, con, a.memory[TIME], tau, row)
+    return FINISHED
+
+
+@inlined
+def arrive(a, end, con, t, tau, row):
+    """Move to the end of the step, at time t: new coordinates, and the momentum that arrives there."""
+    m, lag, w, h = a.m, a.lag, a.w, a.options.h
     for j in range(w.d.shape[0]):
         # what is left of the residual enters the next step, so that errors of the solver do not add up
         w.target[j] = lag.v[j] + a.options.alpha * h * lag.q[j] + 0.5 * h * (a.newton.force[j] + tau[row, j]) - w.r[j]
         w.q[j] += w.d[j]
-    tick(memory, h)
     if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
-    return FINISHED
+        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J0)
 
 
 @inlined
