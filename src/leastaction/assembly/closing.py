@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
-from ..constraints.base import GEAR, ROWS, SKATE, Closure
+from ..constraints.base import COORDINATES, GEAR, ROWS, SKATE, Closure
 from ..coordinates import ties as tree
 from ..coordinates.network import Network, build
 from ..dynamics import Evaluation, Evaluator, momentum
@@ -60,10 +60,11 @@ class TreeClosing:
 class Closing:
     """Evaluates the constraints of a network at joint coordinates: also those on velocities."""
 
-    def __init__(self, network: Network):
+    def __init__(self, network: Network, t: float = 0.0):
         self.network = network
         self.model = network.model
         self.flow = network.make_flow()
+        self.flow.time[0] = t
         self.work = self.model.make_work()
         n = len(self.model.bodies)
         self.first = sum(network.graph.rows[:n])  #: rows before it belong to the joints of the tree
@@ -94,13 +95,16 @@ class Closing:
 
     def rates(self, q: Array, v: Array) -> Array:
         """(m,) how fast the rows change when the joints move with v."""
-        return self.jacobian(q) @ v
+        rates = self.jacobian(q) @ v
+        net = self.network.net
+        rates[net.con[net.function[:, M.FN_CON], M.FIRST_ROW] - self.first] += self.flow.drift
+        return rates
 
     def holonomic(self) -> NDArray[np.bool_]:
         """(m,) which rows restrict positions."""
         kept: list[bool] = []
         for closure in self.network.closures:
-            kept.extend(closure.kind in (ROWS, GEAR) or (closure.kind != SKATE and k == 0) for k in range(closure.size))
+            kept.extend(closure.kind in (ROWS, GEAR, COORDINATES) or (closure.kind != SKATE and k == 0) for k in range(closure.size))
         return np.array(kept, dtype=bool)
 
     def row_names(self) -> list[str]:
@@ -120,7 +124,7 @@ def _defined(rows: Array, closing: TreeClosing | Closing) -> Array:
 
 
 def closing_of(model: Model, t: float = 0.0) -> TreeClosing | Closing:
-    return TreeClosing(model, t) if tree.in_tree(model.closures) else Closing(build(model))
+    return TreeClosing(model, t) if tree.in_tree(model.closures) else Closing(build(model), t)
 
 
 @dataclass(frozen=True)
@@ -190,16 +194,16 @@ def project_velocity(model: Model, q: Array, v: Array, t: float = 0.0) -> Array:
 class Projector:
     """Joint velocities of joint momenta, consistent with the constraints."""
 
-    def __init__(self, model: Model, q: Array):
-        network = build(model, reduce(model, q).closures)
-        self.model = model
-        self.net = network.net._replace(damped=network.net.damped[:0])
+    def __init__(self, model: Model, q: Array, t: float):
+        network = build(model, reduce(model, q, t).closures)
+        self.model, self.net = model, network.net
+        self.tree = model.tree._replace(damping=np.zeros(model.nv))  # rotors couple joints too, and they stay
         self.flow, self.work = network.make_flow(), model.make_work()
 
-    def __call__(self, q: Array, p: Array) -> Array:
-        """q (T, nq), p (T, nv) -> v (T, nv)."""
+    def __call__(self, t: Array, q: Array, p: Array) -> Array:
+        """t (T,), q (T, nq), p (T, nv) -> v (T, nv)."""
         v = np.empty((len(q), self.model.nv))
-        kernels.consistent_velocities(self.model.tree, self.work, self.net, self.flow, q, p, v)
+        kernels.consistent_velocities(self.tree, self.work, self.net, self.flow, t, q, p, v)
         return v
 
 
@@ -221,8 +225,8 @@ class ClosedEvaluator:
                 self._ties = tree.make_ties(self.model, reduce(self.model, q[0], float(t[0])).closures)
             return self._evaluator(what, half_step, q, recorded, t, self._ties)
         if self._project is None:
-            self._project = Projector(self.model, q[0])
-        return self._evaluator(VELOCITY, 0.0, q, self._project(q, self._evaluator(what, half_step, q, recorded).p))
+            self._project = Projector(self.model, q[0], float(t[0]))
+        return self._evaluator(VELOCITY, 0.0, q, self._project(t, q, self._evaluator(what, half_step, q, recorded).p))
 
 
 def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:

@@ -81,8 +81,6 @@ class AdaptiveStep(Integrator):
                 raise StateError(f"AdaptiveStep knows no accelerations under {named} of {model.name!r}; use integrator=Maximal() with a fixed dt")
             self.refuse_constraints(model)
         self.refuse_charts(model)
-        if isinstance(self.base, Maximal):
-            self.base.refuse_armature(model)
         return self._stepper(model, state, dt)
 
     def _stepper(self, model: Model, state: State, dt: float, density: float = 0.0) -> AdaptiveStepper:

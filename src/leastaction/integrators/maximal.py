@@ -49,7 +49,6 @@ class Maximal(Integrator):
         self.max_evaluations = checked_evaluations(max_evaluations)
 
     def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
-        self.refuse_armature(model)
         return MaximalStepper(self, model, state, dt)
 
     @property
@@ -57,7 +56,6 @@ class Maximal(Integrator):
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMaximalStepper:
-        self.refuse_armature(model)
         return ComposedMaximalStepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:
@@ -74,8 +72,8 @@ class MaximalStepper(CompiledStepper):
 
     def __init__(self, integrator: Maximal, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        check_start(model, state.q, state.v)
-        reduction = reduce(model, state.q)
+        check_start(model, state.q, state.v, state.t)
+        reduction = reduce(model, state.q, state.t)
         self.redundant = reduction.dropped
         self.network = build(model, reduction.closures, integrator.elimination)
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)
@@ -94,11 +92,14 @@ class MaximalStepper(CompiledStepper):
         """Go on from another state, with the same rows of the constraints."""
         tree, net, flow, n = self.model.tree, self.network.net, self.flow, len(self.model.bodies)
         self.memory[:] = make_memory(state.t)
+        flow.time[0] = state.t
         maximal_evaluate.node(tree, self.work, net, flow, state.q, flow.off)
         twists = np.zeros((n + 1, 6))
         maximal_evaluate.twists_entry(tree, self.work, net, flow, state.q, state.v, twists)
         flow.d[: 6 * n] = self.dt * twists[1:].ravel()
         flow.target[:] = _momenta(net.body, twists)
+        if tree.has_armature:
+            maximal_evaluate.add_rotors(tree, net, flow, state.v)
 
     @property
     def joint_rows(self) -> int:
@@ -121,6 +122,7 @@ class MaximalStepper(CompiledStepper):
         Goes back to that start, so that only `restart` leads on.
         """
         tree, net, flow, d = self.model.tree, self.network.net, self.flow, self.flow.d.copy()
+        flow.time[0] = start.t
         maximal_evaluate.node(tree, self.work, net, flow, start.q, flow.off)
         flow.d[:] = d
         maximal_evaluate.residual_entry(tree, net, flow, self.dt, start.t, RETRACTIONS[self.integrator.retraction])

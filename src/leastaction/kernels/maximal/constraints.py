@@ -1,10 +1,11 @@
 """All constraints of a mechanism in maximal coordinates: which kind is which.
 
-Values and derivatives at the end of a step, and the directions of constraint impulses at its start.  Symbolic joints have loops of their
-own, apart: inside the others their code would slow down every mechanism.
+Values and derivatives at the end of a step, and the directions of constraint impulses at its start.  Symbolic joints and functions of
+coordinates have loops of their own, apart: inside the others their code would slow down every mechanism.
 """
 
 from ...compiling.decorators import kernel
+from .functions import function_forces, function_gradients, function_values
 from .layout import CON_KIND, FIRST_ROW, GEAR, ROLLING, SKATE, TWO_FRAMES
 from .nonholonomic import rolling_force, rolling_gradient, rolling_values, skate_force, skate_gradient, skate_value
 from .rows import gear_gradient, gear_value, measure_end, two_frame_ends, two_frame_gradient
@@ -28,6 +29,8 @@ def values(m, net, flow, out, first):
             two_frame_ends(net, flow, c, out, at)
     if net.symbolic.shape[0] > 0:
         all_pose_values(m, net, flow, out, first)
+    if net.function.shape[0] > 0:
+        function_values(m, net, flow, out, first)
 
 
 @kernel
@@ -45,6 +48,8 @@ def gradients(m, net, flow):
             two_frame_gradient(net, flow.end, flow.apart_end, c, flow.G1)
     if net.symbolic.shape[0] > 0:
         all_pose_gradients(m, net, flow, flow.G1)
+    if net.function.shape[0] > 0:
+        function_gradients(m, net, flow)
 
 
 @kernel
@@ -62,3 +67,5 @@ def force_directions(m, net, flow):
             two_frame_gradient(net, flow.node, flow.apart, c, flow.G0)
     if net.symbolic.shape[0] > 0:
         all_pose_forces(m, net, flow, flow.G0)
+    if net.function.shape[0] > 0:
+        function_forces(m, net, flow)

@@ -10,6 +10,7 @@ from ..tree.layout import KIND, NV, PARENT, QI, VI
 from ..tree.loads import world_poses
 from .constraints import force_directions, values
 from .fronts import factorise, solve
+from .functions import put_drifts
 from .joints import add_joint_forces, coordinates, dual_column, increments, joint_columns, joint_momenta
 from .layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
 from .rows import measure, relative
@@ -118,10 +119,11 @@ def minimal_entry(m, net, flow, V, q, v, errors):
 
 
 @entry
-def consistent_velocities(m, w, net, flow, q, p, v):
+def consistent_velocities(m, w, net, flow, times, q, p, v):
     """Joint velocities (T, nv) of the joint momenta p at q that the constraints allow: the smallest change of momentum makes them so."""
     n = flow.node.shape[0]
     for k in range(q.shape[0]):
+        flow.time[0] = times[k]
         set_node(m, w, net, flow, q[k])
         for j in range(flow.d.shape[0]):
             flow.d[j] = 0.0
@@ -129,6 +131,7 @@ def consistent_velocities(m, w, net, flow, q, p, v):
         values(m, net, flow, flow.r, 6 * (n - 1))  # as a whole step without motion, for what the derivatives need
         for j in range(flow.d.shape[0]):
             flow.r[j] = 0.0
+        put_drifts(net, flow, flow.r, 6 * (n - 1))
         for i in range(n):
             for e in range(6):
                 flow.x[i, e], flow.wrench[i, e] = 0.0, 0.0
@@ -166,6 +169,14 @@ def solve_entry(net, flow):
     """Factorise Flow.values and solve for Flow.z = J^-1 r."""
     factorise(net, flow)
     solve(net, flow)
+
+
+@entry
+def add_rotors(m, net, flow, v):
+    """target += momenta of rotors at the node, joints moving with v."""
+    for j in range(v.shape[0]):
+        flow.load[j] = m.armature[j] * v[j]
+    add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.target)
 
 
 @entry

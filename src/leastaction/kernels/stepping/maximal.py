@@ -15,6 +15,7 @@ from ..maximal.fronts import factorise, solve
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
 from ..maximal.laws import add_law_damping, largest_law_impulse, push_at_end
 from ..maximal.layout import (
+    ARG_Q,
     CON_KIND,
     D_R,
     FIRST_ROW,
@@ -178,8 +179,10 @@ def length_scale(net, flow, tol):
 
 @inlined
 def largest_compared(net, flow):
-    """Largest distance, m, or coordinate of a gear, rad or m, that constraints look at."""
+    """Largest distance, m, or coordinate, rad or m, that constraints look at."""
     top = 0.0
+    for e in range(net.argument.shape[0]):
+        top = max(top, abs(flow.q[net.argument[e, ARG_Q]]))
     for c in range(net.con.shape[0]):
         if net.con[c, CON_KIND] == GEAR:
             j = net.con[c, FIRST_ROW]
@@ -236,12 +239,13 @@ def arrive(m, net, flow, h, kick, t):
     coordinates(m, net, flow, flow.node, flow.apart, flow.q_end)
     if depends_on_speed(m):
         increments(m, flow.q, flow.q_end, True, flow.dq)
-        joint_impulses(m, flow, h, t, flow.q_end)
+        joint_impulses(m, flow, h, t, flow.q_end, 1.0)
         add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q_end, flow.load_row, 0, 1.0, flow.target)
     push_at_end(flow.laws, m, net, flow, h, t)
     for j in range(flow.q.shape[0]):
         flow.q[j] = flow.q_end[j]
     apply_forces(m, net, flow, kick)
+    flow.time[0] = t
     force_directions(m, net, flow)
 
 

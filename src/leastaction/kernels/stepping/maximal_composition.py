@@ -58,7 +58,7 @@ def flow_of_stage(flow, stages, i):
         flow.r, flow.z, flow.disp, flow.mu, flow.x, flow.target, flow.target_last, flow.G0, flow.G1, stages.values[i], flow.column,
         stages.swap[i], flow.q, flow.q_end, flow.dq, flow.load, flow.load_row, flow.rate, flow.zero, flow.S, flow.Z, flow.wrench,
         flow.basis, flow.dual, flow.small, flow.small_swap, flow.small_row, flow.inverse, flow.charts, flow.chart, flow.jets, flow.laws,
-        flow.law_world, flow.law_end,
+        flow.law_world, flow.law_end, flow.time, flow.argument, flow.slope, flow.drift,
     )  # fmt: skip
 
 
@@ -87,6 +87,7 @@ def back(s, t):
         s.flow.off[j] = s.stages.off_start[0, j]
     for j in range(s.flow.q.shape[0]):
         s.flow.q[j] = s.stages.q_start[0, j]
+    s.flow.time[0] = t
     force_directions(s.m, s.net, s.flow)
 
 
