@@ -117,7 +117,7 @@ def check_constraint(
         if isinstance(integrator, (Variational, Maximal)) and integrator.retraction in INVERSE_RETRACTIONS:
             case.law_impulse(integrator, long)
     assert report.orders, f"{case.name}: every integrator refuses it: {report.refused}"
-    if case.on_positions and case.between_bodies:
+    if case.on_positions:
         case.law_agreement()
     case.law_redundancy()
     return report
