@@ -158,7 +158,9 @@ class Simulator:
         if beyond:
             assert self._watch is not None
             words = "; ".join(self._watch.in_words(limit, q, "is") for limit in beyond)
-            nearest = {limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][0], limit.lower, limit.upper)) for limit in beyond}
+            nearest = {
+                limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][limit.place], limit.lower, limit.upper)) for limit in beyond
+            }
             raise StateError(f"at the start {words}; start elsewhere, for example q={nearest}, or with limits='ignore'")
 
     def _start_from(self, state: State) -> None:
@@ -257,7 +259,7 @@ class Simulator:
             return result
         self._last_tau = self._tau[0].copy()
         if self._watch and self._watch.passed(self._now.q[0]).any():
-            result.limit = self._watch.in_words(self._watch.beyond(self._now.q[0])[0], self._now.q[0])
+            self._watch.ended(result, self._now.q[0])
         return result
 
     def reverse(self) -> None:
@@ -313,6 +315,12 @@ class Simulator:
             raise self._failure(ended, self.trajectory)
         if ended.limit:
             self.trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
+        if ended.outside:
+            raise LimitError(
+                f"{self.trajectory.message}, where it is not described any more; give it leave='stop' to end runs there, start it slower, "
+                "or pass it with limits='ignore'",
+                time=self.t, trajectory=self.trajectory,
+            )  # fmt: skip
         return self.trajectory
 
     def _finished(self, record: Record, began: float, forces: ArrayLike) -> Trajectory:

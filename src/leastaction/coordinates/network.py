@@ -106,7 +106,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             slot = {i: len(slots) + 2 * k for k, i in enumerate(dict.fromkeys(moved))}
             c = add(0, 0, Pose(), Pose(), M.FUNCTION, [b for i in slot for b in (int(model.tree.link[i, L.PARENT]), i)])
             add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
-            functions.append([c, closure.function.address, len(arguments), len(moved)])
+            functions.append([c, closure.function.address, len(arguments)])
             arguments.extend([i, q, v, slot[i]] for i, (q, v) in zip(moved, closure.arguments, strict=True))
         else:
             kind = M.SKATE if closure.kind == base.SKATE else M.ROLLING
@@ -129,9 +129,9 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         "nf": len(tables.front), "indices": len(tables.index), "functions": len(functions), "arguments": len(arguments),
     }  # fmt: skip
     net = allocate(
-        Net, sizes, body=_bodies(model, com), com=com, con=con, symbolic=symbolic, function=functions, argument=arguments, place=place, row_kind=kinds, row=rows,
-        slot=_slots(tables, slots, n, graph), block=_blocks(tables, n), damped=_damped(tables, graph), front=tables.front,
-        index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
+        Net, sizes, body=_bodies(model, com), com=com, con=con, symbolic=symbolic, function=functions, argument=arguments, place=place,
+        row_kind=kinds, row=rows, slot=_slots(tables, slots, n, graph), block=_blocks(tables, n), damped=_damped(tables, graph),
+        front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip
     return Network(model, net, graph, tables, closures, sizes)
 

@@ -78,7 +78,9 @@ class AdaptiveStep(Integrator):
         if not tree.in_tree(model.closures):
             if isinstance(self.base, Maximal):
                 named = listed([c.name for c in model.closures if not tree.in_tree([c])])
-                raise StateError(f"AdaptiveStep knows no accelerations under {named} of {model.name!r}; use integrator=Maximal() with a fixed dt")
+                raise StateError(
+                    f"AdaptiveStep knows no accelerations under {named} of {model.name!r}; use integrator=Maximal() with a fixed dt"
+                )
             self.refuse_constraints(model)
         self.refuse_charts(model)
         return self._stepper(model, state, dt)

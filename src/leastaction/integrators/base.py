@@ -32,6 +32,7 @@ class Advance:
     failure: str = ""  #: empty, or what went wrong and what to try
     residual: float = 0.0
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
+    outside: bool = False  #: was that where the joint is not described any more, and is that an error?
 
 
 class Starts(NamedTuple):
@@ -163,7 +164,8 @@ class Integrator(Carrier):
         charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
         if charted:
             raise StateError(
-                f"{made_of}{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational(), or give them one chart"
+                f"{made_of}{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational() or Maximal(), "
+                "or give them one chart"
             )
 
     def refuse_armature(self, model: Model) -> None:

@@ -60,7 +60,8 @@ class Composition(Integrator):
         self.base = Variational() if base is None else base
         if not isinstance(self.base, Integrator) or not self.base.self_adjoint or self.base.order != 2:
             raise StateError(
-                f"base = {shown(base)}; a composition needs a self-adjoint integrator of order 2, for example Variational(), Maximal() or Midpoint()"
+                f"base = {shown(base)}; a composition needs a self-adjoint integrator of order 2, for example Variational(), Maximal() or "
+                "Midpoint()"
             )
         if scheme is None:
             wanted = 4 if order is None else order

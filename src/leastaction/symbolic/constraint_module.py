@@ -24,7 +24,7 @@ _HEAD = '''"""A constraint, generated from its expression."""
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
 from leastaction.compiling.straight import straight
-from leastaction.symbolic.runtime import compiled_joint, half_sincos, sign, sincos
+from leastaction.symbolic.runtime import compiled_joint, floor, half_sincos, sign, sincos
 
 VALUE, GRADIENT, SECOND = range(3)
 '''

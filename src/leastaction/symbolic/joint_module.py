@@ -23,7 +23,7 @@ from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 from leastaction.compiling.decorators import kernel
 from leastaction.compiling.straight import straight
 from leastaction.symbolic.runtime import (
-    BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, compiled_joint, half_sincos, quaternion_of_difference, sign, sincos,
+    BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, compiled_joint, floor, half_sincos, quaternion_of_difference, sign, sincos,
 )
 '''
 

@@ -6,7 +6,7 @@ from ..compiling.address import compile_answer as compiled_joint
 from ..compiling.decorators import inlined
 from ..lie.trig import half_sincos, sincos
 
-__all__ = ["compiled_joint", "half_sincos", "quaternion_of_difference", "sign", "sincos"]
+__all__ = ["compiled_joint", "floor", "half_sincos", "quaternion_of_difference", "sign", "sincos"]
 
 # what a kernel can ask of a generated joint
 POSE, PLACE, DISPLACEMENT, BIAS, COORDINATES = range(5)
@@ -15,6 +15,11 @@ POSE, PLACE, DISPLACEMENT, BIAS, COORDINATES = range(5)
 @inlined
 def sign(x):
     return math.copysign(1.0, x) if x != 0.0 else 0.0
+
+
+@inlined
+def floor(x):
+    return x - x % 1.0
 
 
 @inlined

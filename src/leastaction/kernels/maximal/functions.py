@@ -10,7 +10,7 @@ from ...compiling.decorators import apart, inlined, kernel
 from ...joints import dispatch
 from ..tree.layout import KIND, QI
 from .joints import dual_column, joint_columns, on_child, on_parent
-from .layout import ARG_BODY, ARG_Q, ARG_SLOT, ARG_V, FIRST_ROW, FN_ADDRESS, FN_CON, FN_COUNT, FN_FIRST
+from .layout import ARG_BODY, ARG_Q, ARG_SLOT, ARG_V, FIRST_ROW, FN_ADDRESS, FN_CON, FN_FIRST
 from .rows import joint_frame
 from .symbolic import coordinate_slopes
 

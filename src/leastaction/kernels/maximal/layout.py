@@ -44,9 +44,9 @@ SLOT_COLUMNS = 6
 F_AT, F_PIVOTS, F_SIZE, F_INDEX, F_PARENT, F_STRIDE = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5)
 FRONT_COLUMNS = 6
 
-# columns of Net.function: constraint, address of the compiled h(q, t), first of its arguments, their number
-FN_CON, FN_ADDRESS, FN_FIRST, FN_COUNT = _i(0), _i(1), _i(2), _i(3)
-FUNCTION_COLUMNS = 4
+# columns of Net.function: constraint, address of the compiled h(q, t), first of its arguments
+FN_CON, FN_ADDRESS, FN_FIRST = _i(0), _i(1), _i(2)
+FUNCTION_COLUMNS = 3
 
 # columns of Net.argument: body of the joint, place of the coordinate in q, in v, slot of the joint's parent (that of the body is next)
 ARG_BODY, ARG_Q, ARG_V, ARG_SLOT = _i(0), _i(1), _i(2), _i(3)
@@ -75,7 +75,7 @@ class Net(NamedTuple):
     argument: integers("arguments", ARGUMENT_COLUMNS)  # of all functions
     slot: integers("ns", SLOT_COLUMNS)
     block: integers("n+1", 2)  # where the 6x6 block of a body stands in the fronts: offset of its corner, stride
-    damped: integers("dampers", 9)  # of joints with dampers or rotors: body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block
+    damped: integers("dampers", 9)  # dampers and rotors: body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block
     front: integers("nf", FRONT_COLUMNS)  # in the order of elimination
     index: integers("indices")  # unknowns of each front: pivots, then what they are coupled to
     extend: integers("indices")  # for each of the latter its place in the parent front (same offsets as index)
