@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assembly.closing import tie
-from ..checks import number, shown
+from ..checks import listed, number, shown
 from ..compiling.records import allocate
 from ..coordinates import ties as tree
 from ..coordinates.frames import make_frames
@@ -60,6 +60,8 @@ class Midpoint(Integrator):
     def start(self, model: Model, state: State, dt: float) -> MidpointStepper:
         if not tree.in_tree(model.closures):
             self.refuse_constraints(model)
+        if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
+            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move the ball joint {listed(turning)}; use alpha=0.5, or Variational()")
         return MidpointStepper(self, model, state, dt)
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMidpointStepper:
@@ -146,7 +148,7 @@ class ComposedMidpointStepper(MidpointStepper):
 
 def midpoint_arrays(model: Model, work, ties, memory, numbers: kernels.Options, tables=None) -> kernels.Arrays:
     """What the compiled step works on."""
-    frames = make_frames(model)
+    frames = make_frames(model, balls=tables is None)
     end = model.make_work() if ties is not None else None
-    newton = allocate(kernels.Newton, {"nv": model.nv})
+    newton = allocate(kernels.Newton, {"nv": model.nv, "nq": model.nq})
     return kernels.Arrays(model.tree, frames, make_lagrangian(model.tree, frames), work, newton, end, ties, memory, numbers, tables)

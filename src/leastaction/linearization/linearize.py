@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import shown, time_step
+from ..checks import listed, shown, time_step
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Integrator, Midpoint, Variational
@@ -63,6 +63,9 @@ def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | V
     if not isinstance(integrator, (Midpoint, Variational)) or not integrator.linearisable:
         raise StateError(f"integrator = {shown(integrator)} cannot be linearised; give Variational(...) or Midpoint(...)")
     checked_state(state, model)
+    turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
+    if isinstance(integrator, Midpoint) and turning:
+        raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
     return integrator
 
 

@@ -49,7 +49,7 @@ class Balance(NamedTuple):
 
 def balance(integrator: Integrator, nodes: Nodes, dt: float) -> Balance:
     """By the discrete equations of Variational, Midpoint and Maximal, otherwise by the continuous ones at the nodes."""
-    if not is_balanced(integrator):
+    if not is_balanced(integrator, nodes.model):
         return _continuous(nodes)
     ahead, behind = both_sides(integrator, nodes, dt)
     applied, poses, columns = _applied(nodes.model, nodes.q)
