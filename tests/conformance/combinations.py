@@ -3,9 +3,9 @@
     make combinations                                                        writes docs/combinations.md
     NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m conformance.combinations  the same
 
-Kernels run as plain Python, so that nothing has to be compiled for the many mechanisms.  A cell works if the motion is the one that explicit
-integration of the same model (with constraints on velocities: `Maximal`) gives; or it is refused by an error of the package that names something
-of the model or the integrator and says what to use instead.  Anything else ends the program.
+Kernels run as plain Python, so that nothing has to be compiled for the many mechanisms.  A cell works if the motion is the one that
+explicit integration of the same model (with constraints on velocities: `Maximal`) gives; or it is refused by an error of the package
+that names something of the model or the integrator and says what to use instead.  Anything else ends the program.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _specialise(model: la.Model, start: la.State, integrator: la.Integrator) -> 
 
 def _reactions(model: la.Model, start: la.State, integrator: la.Integrator) -> None:
     reactions = _plain(model, start, integrator).reactions
-    assert all(np.isfinite(reactions[name].force).all() for name in reactions)
+    assert all(np.isfinite(reactions[name].force).all() for name in model.joint_names)
+    assert all(np.isfinite(reactions[c.name].multipliers).all() for c in model.closures)
 
 
 def _rollout(model: la.Model, start: la.State, integrator: la.Integrator) -> None:
@@ -168,11 +169,12 @@ def covering() -> list[Case]:
 
 _HEAD = """# What goes with what
 
-Written by `make combinations`, which runs every cell. Every cell either works, and then its motion was compared with that of another integrator, or is refused by a
-sentence of the package that names what it is about and what to use instead; there is no other outcome. A number in a table is that of a sentence below it.
+Written by `make combinations`, which runs every cell. Every cell either works, and then its motion was compared with that of another
+integrator, or is refused by a sentence of the package that names what it is about and what to use instead; there is no other outcome.
+A number in a table is that of a sentence below it.
 
-Beside the pairs shown here, {covered} mechanisms in which every two things of different tables meet (integrator, joint, force, constraint, what is asked)
-were run: {works} work, {refused} are refused, each by a sentence.
+Beside the pairs shown here, {covered} mechanisms in which every two things of different tables meet (integrator, joint, force,
+constraint, what is asked) were run: {works} work, {refused} are refused, each by a sentence.
 
 """
 
@@ -180,13 +182,15 @@ _TITLES = {
     "joint": "## Joints",
     "force": "## Forces",
     "constraint": "## Constraints",
-    "asked": "## What a run is asked for\n\n`reverse`: `sim.reverse()` leads back to the start. `continue`: a run from the last state of another goes on bit for bit.",
+    "asked": "## What a run is asked for\n\n"
+    "`reverse`: `sim.reverse()` leads back to the start. `continue`: a run from the last state of another goes on bit for bit.",
 }
 
 
 def general(message: str) -> str:
     """A sentence without what is only of this model."""
-    message = re.sub(r"\w+\((?:[^()]|\([^()]*\))*=(?:[^()]|\([^()]*\))*\)", "(...)", message) if message.startswith("integrator = ") else message
+    if message.startswith("integrator = "):
+        message = "integrator = ...;" + message.split(";", 1)[1]
     return re.sub(r"of '[^']* and [^']*'", "of the model", message).replace("|", "/")
 
 

@@ -113,7 +113,7 @@ class AdaptiveStepper(CompiledStepper):
             reversible=int(adaptive.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,
             speed=adaptive.speed, clock=np.array([density, 0.0, 0.0]), work=model.make_work(), con=ties,
         )  # fmt: skip
-        super().__init__(adaptive.base, model, state, dt)  # type: ignore[call-arg]
+        super().__init__(adaptive.base, model, state, dt)  # type: ignore[call-arg, arg-type]
 
     @property
     def node_density(self) -> float:

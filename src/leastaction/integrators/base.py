@@ -141,6 +141,14 @@ class CompiledStepper(Stepper):
         )
 
 
+class InStages(CompiledStepper):
+    """Added to the stepper of an integrator: a sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
+
+    def __init__(self, integrator: Integrator, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
+        self.gammas = gammas
+        super().__init__(integrator, model, state, dt)  # type: ignore[call-arg, arg-type]
+
+
 class Integrator(Carrier):
     """Base class.  A new integrator is a new file with a subclass and its stepper."""
 

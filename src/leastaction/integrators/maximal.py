@@ -21,7 +21,7 @@ from ..kernels.tree import layout
 from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice, checked_evaluations, checked_tolerance
+from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, checked_choice, checked_evaluations, checked_tolerance
 
 _FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 
@@ -184,13 +184,7 @@ class MaximalStepper(CompiledStepper):
         return float(angles[fastest]), self.model.bodies[fastest].name
 
 
-class ComposedMaximalStepper(MaximalStepper):
-    """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
-
-    def __init__(self, integrator: Maximal, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
-        self.gammas = gammas
-        super().__init__(integrator, model, state, dt)
-
+class ComposedMaximalStepper(InStages, MaximalStepper):
     def set_up(self) -> None:
         course = make_course(self.gammas, float(self.memory[TIME]), 6 * len(self.model.bodies), self.multipliers)
         course.d[:] = np.outer(self.gammas, self.flow.d)

@@ -20,7 +20,7 @@ from ..kernels.stepping.record import Record
 from ..kernels.stepping.stages import make_course
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_evaluations, checked_tolerance
+from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_evaluations, checked_tolerance
 from .variational import place_in_tree, place_stages, put_tied_node, restart_tree
 
 
@@ -61,7 +61,7 @@ class Midpoint(Integrator):
         if not tree.in_tree(model.closures):
             self.refuse_constraints(model)
         if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
-            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move the ball joint {listed(turning)}; use alpha=0.5, or Variational()")
+            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move ball joint {listed(turning)}; use alpha=0.5, or Variational()")
         return MidpointStepper(self, model, state, dt)
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMidpointStepper:
@@ -123,13 +123,7 @@ class MidpointStepper(CompiledStepper):
         return singular or self.in_words(status, residual, ["a smaller dt"], i.max_evaluations, i.tol, "the largest momentum")
 
 
-class ComposedMidpointStepper(MidpointStepper):
-    """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
-
-    def __init__(self, integrator: Midpoint, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
-        self.gammas = gammas
-        super().__init__(integrator, model, state, dt)
-
+class ComposedMidpointStepper(InStages, MidpointStepper):
     def set_up(self) -> None:
         model = self.model
         self.course = make_course(self.gammas, float(self.memory[TIME]), model.nv)

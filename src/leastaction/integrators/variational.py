@@ -22,7 +22,7 @@ from ..kernels.tree.layout import QUADRATURES, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
+from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
 
 _ROUNDING = 1e-14  # of the largest momentum: a residual this small cannot be made smaller
 
@@ -182,13 +182,7 @@ def put_tied_node(record: Record, memory: NDArray[np.float64], work: Work, ties:
     put_node(record, float(memory[TIME]), work.q, work.target, error, None if ties is None else ties.lam)
 
 
-class ComposedStepper(VariationalStepper):
-    """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
-
-    def __init__(self, integrator: Variational, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
-        self.gammas = gammas
-        super().__init__(integrator, model, state, dt)
-
+class ComposedStepper(InStages, VariationalStepper):
     def set_up(self) -> None:
         model = self.model
         self.course = make_course(self.gammas, float(self.memory[TIME]), model.nv)

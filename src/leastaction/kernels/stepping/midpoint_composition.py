@@ -11,11 +11,11 @@ from ..solving.memory import HISTORY, TIME
 from ..solving.newton import solve_equations
 from ..tree.layout import Tree, Work
 from ..tree.step import start_step
-from .composition import keep_node, restore_node
+from .composition import finish, remember, restore_node, write
 from .loop import Method, make_steps
 from .midpoint import COMPOSITE, EQUATIONS, Arrays, Newton, Options, Step, arrive, begin_at
-from .stages import Course, Staged, StageTies, add_impulses, guess, keep_impulses, make_composed_step, ties_of_stage
-from .variational import guess_impulses, write_step
+from .stages import Course, Staged, StageTies, guess, keep_impulses, make_composed_step, ties_of_stage
+from .variational import guess_impulses
 
 
 class Stages(NamedTuple):
@@ -69,12 +69,6 @@ def begin_composed(s):
 
 
 @inlined
-def remember(s):
-    keep_node(s.w, s.stages)
-    keep_impulses(s.con, s.stages.ties, False)
-
-
-@inlined
 def back(s, t):
     restore_node(s.w, s.stages)
     keep_impulses(s.con, s.stages.ties, True)
@@ -97,22 +91,12 @@ def arrive_after(s, i, length, following, t, tau, row):
     arrive(stage(s, s.con, i, length), s.end, s.con, t, tau, row)
 
 
-@inlined
-def finish(s):
-    add_impulses(s.con, s.stages.ties)
-
-
 STAGED = Staged(remember, solve_stage, arrive_after, back, finish)
 
 
 @inlined
 def step(s, tau, row):
     return make_composed_step(STAGED, s, s.stages.course, s.options.h, tau, row)
-
-
-@inlined
-def write(s, record):
-    write_step(s.w.q, s.w.target, s.con, s.stages.course.memory[0], record)
 
 
 METHOD = Method(begin_composed, step, write)
