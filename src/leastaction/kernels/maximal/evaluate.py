@@ -137,6 +137,14 @@ def solve_entry(net, flow):
 
 
 @entry
+def add_rotors(m, net, flow, v):
+    """target += momenta of rotors at the node, joints moving with v."""
+    for j in range(v.shape[0]):
+        flow.load[j] = m.armature[j] * v[j]
+    add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.target)
+
+
+@entry
 def momenta_entry(m, net, flow, out):
     """Joint momenta of the present node, kicks included."""
     joint_momenta(m, net, flow, flow.q, flow.target, out)
