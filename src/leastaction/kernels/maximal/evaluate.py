@@ -10,7 +10,7 @@ from ..tree.layout import KIND, NV, PARENT, QI, VI
 from ..tree.loads import world_poses
 from .constraints import force_directions, values
 from .fronts import factorise, solve
-from .joints import coordinates, dual_column, increments, joint_columns, joint_momenta
+from .joints import add_joint_forces, coordinates, dual_column, increments, joint_columns, joint_momenta
 from .layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
 from .rows import measure, relative
 from .step import assemble, evaluate, place_end
