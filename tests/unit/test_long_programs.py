@@ -94,7 +94,8 @@ def test_what_a_kernel_returns_is_known_beyond_a_cut(tmp_path, monkeypatch):
     """A pair that one piece computes and a later one needs."""
     monkeypatch.setattr(straight, "LONGEST", 3)
     steps = [f"    t{k} = t{k - 1} * 1.0" for k in range(3, 20)]
-    body = ["    t0 = x[i]", "    c1 = sincos(t0)", "    t2 = t0 * c1[0]", *steps, "    out[i] = t19 + c1[1]", "    out[i + 1] = t19 * c1[0]"]
+    ends = ["    out[i] = t19 + c1[1]", "    out[i + 1] = t19 * c1[0]"]
+    body = ["    t0 = x[i]", "    c1 = sincos(t0)", "    t2 = t0 * c1[0]", *steps, *ends]
     path = tmp_path / "piece.py"
     path.write_text("\n".join(["@straight", "def piece(x, out, i):", *body, ""]))
     scope = {"straight": straight.straight, "sincos": sincos}
