@@ -113,7 +113,7 @@ def test_forces_in_every_form_are_the_same_forces(model):
     for run in runs:
         assert bits(run) == bits(runs[0]) and np.array_equal(run.tau, np.tile([0.3, -0.2], (20, 1)))
     huge = np.array([1e200, 0.0])  # finite, although its square is not
-    assert np.array_equal(la.Simulator(model, **HOW)._checked_forces(huge), huge)
+    assert np.array_equal(la.Simulator(model, **HOW)._checked_inputs(huge), huge)
 
 
 def test_a_law_that_changes_its_forces_later_does_not_change_what_was_recorded(model):
