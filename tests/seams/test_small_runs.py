@@ -5,6 +5,7 @@ import gc
 import pickle
 import signal
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -187,5 +188,9 @@ def test_the_gate_looks_at_what_is_new_and_only_that():
         frozen = np.ones(3)
         frozen.flags.writeable = False
         direct(frozen, first, 1.0)
+    gone = weakref.ref(direct)
+    seen = direct._seen
+    del direct
+    assert gone() is None, "what it has seen is free without a search for garbage"
     other = Direct(entry)  # another one shares what was written, not what it has seen
-    assert other(np.ones(3), second, 1.0) == 2.0 and direct._seen[1] is first and other._seen[1] is second
+    assert other(np.ones(3), second, 1.0) == 2.0 and seen[1] is first and other._seen[1] is second
