@@ -70,7 +70,7 @@ thumbnails: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.thumbnails $(NAMES)
 
 clean:
-	rm -rf $(VENV) demo papers-report docs/_build docs/api.rst docs/_static/cards.* gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo papers-report docs/_build docs/api.rst docs/_cards.html docs/_static/cards.css gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -92,7 +92,7 @@ def _write(target: Path, text: str) -> None:
 
 def _write_gallery() -> None:
     """What gallery.md includes: cards that lead to the pages that are made when everything else is."""
-    _write(HERE / "_static" / "cards.html", cards(la.gallery.ENTRIES, base="gallery/"))
+    _write(HERE / "_cards.html", cards(la.gallery.ENTRIES, base="gallery/"))
     _write(HERE / "_static" / "cards.css", style())
 
 

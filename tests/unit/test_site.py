@@ -55,9 +55,8 @@ def test_every_link_inside_the_site_leads_somewhere(site):
             if address.scheme or address.netloc:
                 continue
             target = (page.parent / unquote(address.path)).resolve() if address.path else page
-            if not target.exists():
-                broken.append(f"{page.relative_to(site)}: {link}")
-            elif address.fragment and target in pages and unquote(address.fragment) not in pages[target].places | {"top"}:
+            places = pages[target].places | {"top", ""} if target in pages else {unquote(address.fragment)}
+            if not target.exists() or unquote(address.fragment) not in places:
                 broken.append(f"{page.relative_to(site)}: {link}")
     assert not broken
 

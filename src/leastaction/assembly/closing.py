@@ -33,7 +33,7 @@ class TreeClosing:
         self.ties, self.work = tree.make_ties(model), model.make_work()
 
     def place(self, q: Array) -> None:
-        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, q)
+        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, np.ascontiguousarray(q))
 
     def errors(self, q: Array) -> Array:
         """(m,) values of the rows."""
@@ -66,10 +66,11 @@ class TreeClosing:
 class Closing:
     """Evaluates the constraints of a network at joint coordinates: the same by the kernels of `Maximal`."""
 
-    def __init__(self, network: Network):
+    def __init__(self, network: Network, t: float = 0.0):
         self.network = network
         self.model = network.model
         self.flow = network.make_flow()
+        self.flow.time[0] = t
         self.work = self.model.make_work()
         n = len(self.model.bodies)
         self.first = sum(network.graph.rows[:n])  #: rows before it belong to the joints of the tree
@@ -100,7 +101,10 @@ class Closing:
 
     def rates(self, q: Array, v: Array) -> Array:
         """(m,) how fast the rows change when the joints move with v."""
-        return self.jacobian(q) @ v
+        rates = self.jacobian(q) @ v
+        net = self.network.net
+        rates[net.con[net.function[:, M.FN_CON], M.FIRST_ROW] - self.first] += self.flow.drift
+        return rates
 
     def holonomic(self) -> NDArray[np.bool_]:
         """(m,) which rows restrict positions."""
@@ -293,7 +297,7 @@ def _kept(jacobians: list[Array], positions: NDArray[np.bool_]) -> NDArray[np.bo
     """Independent rows, those on positions first."""
     kept = np.zeros(len(positions), dtype=bool)
     for rows in (positions, np.ones(len(positions), dtype=bool)):
-        ranks = [_rank(j[rows]) for j in jacobians]
+        ranks = [_rank(j, rows) for j in jacobians]
         rank = max(ranks)
         if rank == int(rows.sum()):
             kept = rows.copy()
@@ -307,8 +311,8 @@ def _kept(jacobians: list[Array], positions: NDArray[np.bool_]) -> NDArray[np.bo
 def _refuse_locking(jacobians: list[Array], kept: NDArray[np.bool_], positions: NDArray[np.bool_], names: list[str]) -> None:
     """Kept rows that are dependent at the first configuration, because of those on velocities, are an error that names them."""
     here = jacobians[0]
-    missing = int(kept.sum()) - _rank(here[kept])
-    if missing == 0 or missing == int((kept & positions).sum()) - _rank(here[kept & positions]):
+    missing = int(kept.sum()) - _rank(here, kept)
+    if missing == 0 or missing == int((kept & positions).sum()) - _rank(here, kept & positions):
         return
     null = np.linalg.svd(here[kept])[0][:, -missing:]
     share = np.abs(null).max(axis=1) * ~positions[kept]
@@ -352,9 +356,10 @@ def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: 
     return samples
 
 
-def _rank(jacobian: Array) -> int:
-    values = np.linalg.svd(jacobian, compute_uv=False)
-    return int(np.sum(values > _DEPENDENT * max(values[0], 1e-300))) if len(values) else 0
+def _rank(jacobian: Array, rows: NDArray[np.bool_]) -> int:
+    """Of some rows; what counts as zero is measured by all of them, for those alone may be nothing but rounding."""
+    largest = float(np.linalg.norm(jacobian, 2))
+    return int(np.sum(np.linalg.svd(jacobian[rows], compute_uv=False) > _DEPENDENT * max(largest, 1e-300)))
 
 
 def _independent_rows(jacobians: list[Array], rank: int, kept: NDArray[np.bool_], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:

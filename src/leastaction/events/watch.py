@@ -71,7 +71,7 @@ class EventWatch:
             thin(self._fine, record, bool(result.limit))
             done += result.steps
             if result.failure or result.limit or result.event or result.steps < size:
-                return Advance(done, result.failure, result.residual, result.limit, result.event)
+                return Advance(done, result.failure, result.residual, result.limit, result.event, result.outside)
         return Advance(done)
 
     def look(self, made: Record, tau: Array, result: Advance) -> Advance:
@@ -95,7 +95,7 @@ class EventWatch:
             return result
         made.cursor[STEPS] = made.cursor[ROWS] = rows
         assert self.limits is not None
-        return Advance(rows, limit=self.limits.in_words(self.limits.beyond(made.q[limit])[0], made.q[limit]))
+        return self.limits.ended(Advance(rows), made.q[limit])
 
     def _node(self, record: Record, row: int) -> State:
         return State.of_node(self._model, float(record.t[row]), record.q[row].copy(), record.p[row].copy(), self._evaluate)

@@ -129,7 +129,8 @@ class Reactions(Mapping[str, Reaction]):
         from ..page import tables
 
         how = "from the discrete balance of momentum" if self.discrete else "from the equations of motion at the nodes"
-        return tables.of_rows(f"reactions of {self._model.name}", [LOADS, *(loads(self[name]) for name in self if self._is_one(name))], [how])
+        rows = [loads(self[name]) for name in self if self._is_one(name)]
+        return tables.of_rows(f"reactions of {self._model.name}", [LOADS, *rows], [how])
 
     def _is_one(self, name: str) -> bool:
         """Is there one constraint, or one joint, of this name?"""
@@ -141,7 +142,7 @@ class Reactions(Mapping[str, Reaction]):
     @property
     def discrete(self) -> bool:
         """Do they follow from the discrete equations of the integrator?"""
-        return is_balanced(self._integrator)
+        return is_balanced(self._integrator, self._nodes.model)
 
     @cached_property
     def _names(self) -> list[str]:
