@@ -299,9 +299,9 @@ _PAGE = """# Robots
 Written by `python -m benchmarks robots` (`make robots`). Every URDF file of PyPI's `example-robot-data` ({count} files), with a fixed
 and a floating base, is read ([how](urdf.md)) and compared with Pinocchio, which reads the same file: joints by name, total mass, mass
 matrix, gravity torque and the pose of every link at {configurations} random configurations. Then it is let go for
-{seconds:g} s in steps of {step:g} ms, damping and dry friction off, limits ignored: with a fixed base at rest in its zero position (or nearest to it
-within its limits), with a floating one thrown, with random velocities of about 1 rad/s. {good} of {all} are read and simulated, every step
-converged; the others are refused by name, below.
+{seconds:g} s in steps of {step:g} ms, damping and dry friction off, limits ignored: with a fixed base at rest in its zero position (or
+nearest to it within its limits), with a floating one thrown, with random velocities of about 1 rad/s. {good} of {all} are read and
+simulated, every step converged; the others are refused by name, below.
 
 - *ignore*: what had to be named because it is not simulated
 - *M*, *gravity*, *frames*: largest difference from Pinocchio, relative (frames: m and 1)

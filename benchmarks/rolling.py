@@ -27,16 +27,17 @@ def starts() -> dict[str, tuple[la.Model, np.ndarray, np.ndarray, float]]:
     add("ball in a bowl", bowl, [0.0, 0.0, 3.0, 1.0, 0.5, 0.0], 5e-3)
     add("differential drive with a caster", la.examples.differential_drive(), {"left": 5.0, "right": 6.0}, 5e-3)
     add("car, steering free", la.examples.car(), {"rear left": 10.0, "rear right": 10.0, "knuckle left": 0.1}, 5e-3)
-    add("rattleback", la.examples.rattleback(), [0.02, 0.0, -5.0, 0.0, 0.0, 0.0], 1e-3)
+    tilted = {"stone": (0.0, 0.0, 0.0, np.cos(0.005), np.sin(0.005), 0.0, 0.0)}
+    add("rattleback", la.examples.rattleback(), [0.0, 0.0, -5.0, 0.0, 0.0, 0.0], 1e-3, tilted)
     return found
 
 
 def drift(model: la.Model, q: np.ndarray, v: np.ndarray, dt: float, steps: int) -> tuple[float, float, float]:
     """Largest energy error, and the means of its last and first tenth apart, both over the first kinetic energy; us per step."""
     every = max(1, steps // 10000)
-    before = time.perf_counter()
+    before = time.process_time()
     run = la.simulate(model, q=q, v=v, dt=dt, steps=steps, record_every=every)
-    elapsed = time.perf_counter() - before
+    elapsed = time.process_time() - before
     error = (run.energy - run.energy[0]) / run.kinetic[0]
     tenth = len(error) // 10
     return float(np.abs(error).max()), float(error[-tenth:].mean() - error[:tenth].mean()), 1e6 * elapsed / steps

@@ -88,8 +88,8 @@ def page(quick: bool, passes: int) -> str:
     return "\n".join([
         "# Small runs",
         "",
-        "Written by `python -m benchmarks small`: what Python costs where it is called often.  Minima of the CPU time over repeats, a few in a row",
-        "and then the next candidate, in one process.",
+        "Written by `python -m benchmarks small`: what Python costs where it is called often.  Minima of the CPU time over repeats,",
+        "a few in a row and then the next candidate, in one process.",
         "",
         f"- Machine: {machine()}",
         f"- A chain of {LINKS} links, `la.Variational()`, steps of 1 ms, all nodes recorded, everything warm.",

@@ -322,17 +322,21 @@ class Model:
             j = int(np.flatnonzero(~np.isfinite(result))[0])
             raise StateError(f"{what}[{j}] = {result[j]} is not finite")
         if quaternions:
-            self._normalise_quaternions(result)
+            self.normalise_quaternions(result[None])
         return result
 
-    def _normalise_quaternions(self, q: NDArray[np.float64]) -> None:
+    def normalise_quaternions(self, rows: NDArray[np.float64], name: str = "") -> None:
+        """Make quaternions in rows of coordinates exactly as long as 1; an error if one is not nearly so.  name: of a row, in errors."""
         for body in self.bodies:
             if body.joint.has_quaternion:
-                part = q[self.q_slice(body.joint_name)][-4:]
-                length = float(np.linalg.norm(part))
-                if abs(length - 1.0) > 1e-6:
-                    raise StateError(f"q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1")
-                part /= length
+                for k, part in enumerate(rows[:, self.q_slice(body.joint_name)][:, -4:]):
+                    length = float(np.linalg.norm(part))
+                    if abs(length - 1.0) > 1e-6:
+                        where = f"{name} {k}: " if name else ""
+                        raise StateError(
+                            f"{where}q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1"
+                        )
+                    part /= length
 
 
 def _names(hold: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .checks import whole_number
-from .errors import StateError
+from .errors import ConvergenceError, StateError
 from .run_input import MOST_STEPS, Control, check_control, check_forces, checked_seconds, count_steps, memory
 from .state import State
 from .trajectory import Trajectory
@@ -54,7 +54,7 @@ def run_for(simulator: Simulator, duration: float, steps: int | None, tau, contr
     seconds = checked_seconds(duration, steps, tau, control)
     every, end = whole_number(record_every, 1, "record_every"), simulator.t + seconds
     forces = check_forces(tau, 0, simulator.model)
-    parts = [simulator.run(0)]
+    parts = [simulator._run(0, forces, None, every, False, end)]
     try:
         while simulator.t < end:
             parts.append(simulator._run(_BLOCK * every, forces, control, every, False, end))
@@ -83,3 +83,13 @@ def _check_pace(simulator: Simulator, parts: list[Trajectory], seconds: float, e
             f"{simulator.steps} steps led to t = {simulator.t:g} s; at this pace {end:g} s take {steps:.3g} steps and {needed / 1e9:.3g} "
             "GB: the step density is too large; give a smaller one, a larger record_every, or a shorter duration"
         )
+
+
+def explained(run: Trajectory) -> Trajectory:
+    """The run, unless its energy cannot be explained."""
+    first = run.first_unexplained
+    if first is None:
+        return run
+    until = run.until(max(first, 1))
+    until.converged, until.message = False, run.unexplained_in_words
+    raise ConvergenceError(run.unexplained_in_words, step=first, time=float(run.t[first]), residual=0.0, trajectory=until)

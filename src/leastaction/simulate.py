@@ -32,7 +32,7 @@ from .progress import Interrupts, Progress
 from .reactions import Nodes, Reactions
 from .records import stream
 from .run_input import Alone, Asked, Control, check_control, check_forces, count_steps, make_room, with_targets
-from .run_parts import Parts, run_for
+from .run_parts import Parts, explained, run_for
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
 from .state import State, checked_state
@@ -102,17 +102,7 @@ def simulate(
     else:
         count = count_steps(simulator.dt, duration, steps)
         run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress, every=every)
-    return _explained(run) if strict else run
-
-
-def _explained(run: Trajectory) -> Trajectory:
-    """The run, unless its energy cannot be explained."""
-    first = run.first_unexplained
-    if first is None:
-        return run
-    until = run.until(max(first, 1))
-    until.converged, until.message = False, run.unexplained_in_words
-    raise ConvergenceError(run.unexplained_in_words, step=first, time=float(run.t[first]), residual=0.0, trajectory=until)
+    return explained(run) if strict else run
 
 
 class Simulator:
@@ -160,14 +150,14 @@ class Simulator:
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")
         self._limits = LimitWatch(model)
         self._stops = self._limits if self._limits and self.limits == "stop" else None
-        events = checked_events(when)
+        events = () if when is None else checked_events(when)
         self._events = EventWatch(events, model, self.integrator, self._evaluate, self._stops) if events else None
         self._watch = self._events or self._stops
         self._check_start(start.q)
-        self.steps, self._schedule = 0, Schedule((), start.t, self.dt, True)
+        self.steps, self._first_time = 0, start.t
+        self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
         self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
-        self._nothing = np.zeros(model.inputs_per_step)  # times a number that is not finite is not finite
         self._alone, self._evaluating = Alone(), threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)
@@ -378,8 +368,8 @@ class Simulator:
             self.trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
         return self.trajectory
 
-    def _scheduled(self, every: Every | Sequence[Every] | None) -> Schedule:
-        return Schedule(checked_callbacks(every), self._schedule.begun, self.dt, self.integrator.uniform)
+    def _scheduled(self, every: Every | Sequence[Every] | None) -> Schedule | None:
+        return None if every is None else Schedule(checked_callbacks(every), self._first_time, self.dt, self.integrator.uniform)
 
     def _finished(self, record: Record, began: float, forces: NDArray[np.float64], found: int) -> Trajectory:
         """What was recorded, with the present node at the end."""
@@ -414,12 +404,12 @@ class Simulator:
         self._before_moving()
         while done < steps:
             size = min(chunk, steps - done)
-            if self._schedule:
+            if self._schedule is not None:
                 size = min(size, self._schedule.steps_left(self.steps, self.t))
             tau = forces if len(forces) == 1 else forces[done : done + size]
             began, t = time.perf_counter(), self.t
             ctrl_c.hold()
-            result = self._advance(size, tau, record, min(end, self._schedule.end(t)) if self._schedule else end)
+            result = self._advance(size, tau, record, end if self._schedule is None else min(end, self._schedule.end(t)))
             self.steps += result.steps
             done += result.steps
             if result.limit:
@@ -433,7 +423,7 @@ class Simulator:
                 self._last_tau[:] = tau[min(result.steps, len(tau)) - 1]
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
-            if self._schedule and not result.failure and not result.limit:
+            if self._schedule is not None and not result.failure and not result.limit:
                 result.limit = self._schedule.call(self.steps, t, self.t, self._node)
             if result.failure or result.limit or not self.t < end:
                 return result
@@ -483,7 +473,7 @@ class Simulator:
             elif add_step(record, now.evaluations[0]) or result.limit:
                 copy_row(now, 0, record)
             ctrl_c.release()
-            if self._schedule and not result.limit:
+            if self._schedule is not None and not result.limit:
                 result.limit = self._schedule.call(self.steps, t, self.t, self._node)
             if result.limit:
                 return result
@@ -492,7 +482,7 @@ class Simulator:
 
     def _checked_inputs(self, tau: Coordinates) -> NDArray[np.float64]:
         """A row of inputs as it is, if there is plainly nothing wrong with it; otherwise with a closer look."""
-        if type(tau) is np.ndarray and tau.dtype is _FLOAT and tau.shape == self._last_tau.shape and isfinite(tau.dot(self._nothing)):
+        if type(tau) is np.ndarray and tau.dtype is _FLOAT and tau.shape == self._last_tau.shape and isfinite(np.vdot(tau, tau)):
             return tau
         return self.model.inputs(tau)
 

@@ -381,9 +381,9 @@ def test_nothing_is_written(tmp_path):
 
 
 def test_the_command_line_takes_it(tmp_path, capsys):
-    path = saved(tmp_path, robot(PENDULUM, after='<actuator><velocity name="m" joint="pin" kv="1"/></actuator>'))
+    path = saved(tmp_path, robot(PENDULUM, after='<actuator><intvelocity name="m" joint="pin" actrange="-1 1"/></actuator>'))
     assert main(["info", str(path)]) == 0
-    assert "<velocity> 'm'" in capsys.readouterr().out
+    assert "<intvelocity> 'm'" in capsys.readouterr().out
     assert main(["run", str(path), "--duration", "0.01"]) != 0
     assert main(["run", str(path), "--ignore", "actuator", "--duration", "0.01", "--q", "pin=0.3"]) == 0
     assert main(["convert", str(path), str(tmp_path / "robot.urdf"), "--ignore", "actuator"]) == 0

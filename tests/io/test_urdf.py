@@ -225,9 +225,10 @@ def test_what_is_not_simulated_is_listed_with_its_line():
     with pytest.raises(la.FormatError) as caught:
         parse_robot(text, "robot.urdf")
     message, lines = str(caught.value), text.splitlines()
-    assert message.startswith("robot.urdf:") and "6 things" in message
+    assert message.startswith("robot.urdf:") and "5 things" in message
     for kind, words in {
-        "friction": "'j': dry friction 0.3 of a floating", "dynamics": 'mu_coulomb="7"', "armature": "rotorInertia = 0.0001", "gazebo": "turnGravityOff",
+        "friction": "'j': dry friction 0.3 of a floating", "dynamics": 'mu_coulomb="7"',
+        "armature": "rotorInertia = 0.0001", "gazebo": "turnGravityOff",
         "extensions": "loop_joint",
     }.items():  # fmt: skip
         entry = next(line for line in message.splitlines() if words in line)

@@ -76,16 +76,18 @@ def test_differential_drive_follows_its_kinematics():
     start = model.state(q={"fork": 2.5})
     tau = np.zeros((400, model.nv))
     tau[:, model.v_slice("left")], tau[:, model.v_slice("right")] = 0.4, 0.5
-    runs = [la.simulate(model, start, tau=tau, dt=5e-3, integrator=i) for i in TIGHT]
+    runs = [la.simulate(model, start, tau=tau, dt=5e-3, steps=400, integrator=i) for i in TIGHT]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-10
     run = runs[0]
     left, right = (run.v[:, model.v_slice(side)][:, 0] for side in ("left", "right"))
     heading, speed, turn = run.q[:, 2], 0.05 * (left + right), 0.1 * (right - left) / 0.4
     wanted = np.array([speed * np.cos(heading), speed * np.sin(heading), turn]).T
     assert np.abs(run.v[:, model.v_slice("chassis")] - wanted).max() < 1e-10
-    # the odometry of the wheels' angles: the discrete rows hold exactly, so the heading does not drift
-    assert np.abs(heading - 0.1 * (run["right"] - run["left"]) / 0.4).max() < 1e-10
-    assert abs(np.angle(np.exp(1j * run["fork"][-1]))) < 0.1  # it trails
+    # odometry by the wheels' angles, of second order: the chord of a step is not its arc
+    coarse = la.simulate(model, start, tau=tau, dt=1e-2, steps=200, integrator=TIGHT[0])
+    off, off_coarse = (np.abs(r.q[-1, 2] - 0.1 * (r["right"] - r["left"])[-1, 0] / 0.4) for r in (run, coarse))
+    assert off < 1e-7 and 3.6 < off_coarse / off < 4.4
+    assert abs(np.angle(np.exp(1j * run["fork"][-1, 0]))) < 0.1  # it trails
 
 
 def test_car_turns_about_one_point():
@@ -112,10 +114,10 @@ def test_car_that_is_steered():
     model = mech.compile()
     v = model.project_velocity(None, {"rear left": 10.0, "rear right": 10.0, "knuckle left": 0.3})
     run = la.simulate(model, v=v, dt=1e-2, steps=300, integrator=la.Variational(tol=1e-13))
-    left, right = run["knuckle left"], run["knuckle right"]
+    left, right = run["knuckle left"][:, 0], run["knuckle right"][:, 0]
     speed = np.cos(run.q[:, 2]) * run.v[:, 0] + np.sin(run.q[:, 2]) * run.v[:, 1]
-    bicycle = 2 * np.sin(left) * np.sin(right) / np.sin(left + right + 1e-300)
-    assert np.abs(run.v[:, 2] - speed * bicycle / 2.5)[1:].max() < 1e-10
+    both = 2 * np.sin(left) * np.sin(right)  # tan = both / sin(left + right) of the angle of the bicycle that turns about the same point
+    assert np.abs(run.v[:, 2] * np.sin(left + right) - speed * both / 2.5).max() < 1e-10
     assert np.abs(np.sin(left - right) - 1.5 / 2.5 * np.sin(left) * np.sin(right)).max() < 1e-12
 
 
@@ -150,7 +152,7 @@ def test_ball_on_a_turntable_runs_in_circles():
             z = v[4] + 1j * v[5]  # the ball stands unturned at first
             place = (run["ball"][:, 0] + 1j * run["ball"][:, 1]) - z / (1j * turn) * (np.exp(1j * turn * run.t) - 1.0)
             errors.append(np.abs(place).max())
-        assert errors[1] < 1e-3 and 3.6 < errors[0] / errors[1] < 4.4
+        assert errors[1] < 5e-3 and 3.6 < errors[0] / errors[1] < 4.4
 
 
 def test_ball_in_a_bowl_swings():
@@ -173,8 +175,9 @@ def test_ball_in_a_bowl_swings():
 def test_rattleback_reverses():
     """Spun the wrong way it rattles, stops and turns back; the energy stays."""
     model = la.examples.rattleback().compile()
-    v = model.project_velocity(None, [0.2, 0.0, -5.0, 0, 0, 0])
-    run = la.simulate(model, v=v, dt=1e-3, steps=5000, integrator=la.Variational(tol=1e-11))
+    q = model.assemble({"stone": (0, 0, 0, np.cos(0.005), np.sin(0.005), 0, 0)})
+    v = model.project_velocity(q, [0.0, 0.0, -5.0, 0, 0, 0])
+    run = la.simulate(model, q=q, v=v, dt=1e-3, steps=5000, integrator=la.Variational(tol=1e-11))
     up = np.array([la.dynamics.pose(model, q, "stone").R[2] for q in run.q[::10]])
     spin = np.einsum("ti,ti->t", up, run.v[::10, :3])
     assert spin[0] < -4.9 and spin.max() > 0.5
@@ -254,8 +257,8 @@ def test_a_run_goes_on_bit_for_bit(tmp_path):
     model, v = disc()
     whole = la.simulate(model, v=v, dt=1e-2, steps=60)
     la.simulate(model, v=v, dt=1e-2, steps=30).save(tmp_path / "half.h5")
-    rest = la.simulate(model, la.open(tmp_path / "half.h5"), dt=1e-2, steps=30)
-    assert np.array_equal(rest.q[-1], whole.q[-1])
+    rest = la.simulate(model, la.open(tmp_path / "half.h5").state(), dt=1e-2, steps=30)
+    assert np.array_equal(rest.q, whole.q[30:]) and np.array_equal(rest.multipliers[1:], whole.multipliers[31:])
 
 
 # ------------------------------------------------------------------------------------------------------- bicycle
@@ -286,7 +289,7 @@ def test_benchmark_bicycle_in_discrete_time(speed):
         q, v = state_of(model, speed, x)
         run = la.simulate(model, q=q, v=v, dt=dt, steps=steps, integrator=integrator)
         R = la.dynamics.pose(model, run.q[-1], "frame").R
-        return np.array([np.arcsin(R[2, 1]), run["fork"][-1], run.v[-1, 0], run.v[-1, model.v_slice("fork").start]])
+        return np.array([np.arcsin(R[2, 1]), run["fork"][-1, 0], run.v[-1, 0], run.v[-1, model.v_slice("fork").start]])
 
     A = np.array([(after(e) - after(-e)) / 2e-4 for e in 1e-4 * np.eye(4)]).T
     found = np.sort_complex(np.log(np.linalg.eigvals(A).astype(complex)) / (steps * dt))

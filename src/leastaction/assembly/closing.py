@@ -293,7 +293,7 @@ def _kept(jacobians: list[Array], positions: NDArray[np.bool_]) -> NDArray[np.bo
     """Independent rows, those on positions first."""
     kept = np.zeros(len(positions), dtype=bool)
     for rows in (positions, np.ones(len(positions), dtype=bool)):
-        ranks = [_rank(j[rows]) for j in jacobians]
+        ranks = [_rank(j, rows) for j in jacobians]
         rank = max(ranks)
         if rank == int(rows.sum()):
             kept = rows.copy()
@@ -307,8 +307,8 @@ def _kept(jacobians: list[Array], positions: NDArray[np.bool_]) -> NDArray[np.bo
 def _refuse_locking(jacobians: list[Array], kept: NDArray[np.bool_], positions: NDArray[np.bool_], names: list[str]) -> None:
     """Kept rows that are dependent at the first configuration, because of those on velocities, are an error that names them."""
     here = jacobians[0]
-    missing = int(kept.sum()) - _rank(here[kept])
-    if missing == 0 or missing == int((kept & positions).sum()) - _rank(here[kept & positions]):
+    missing = int(kept.sum()) - _rank(here, kept)
+    if missing == 0 or missing == int((kept & positions).sum()) - _rank(here, kept & positions):
         return
     null = np.linalg.svd(here[kept])[0][:, -missing:]
     share = np.abs(null).max(axis=1) * ~positions[kept]
@@ -352,9 +352,10 @@ def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: 
     return samples
 
 
-def _rank(jacobian: Array) -> int:
-    values = np.linalg.svd(jacobian, compute_uv=False)
-    return int(np.sum(values > _DEPENDENT * max(values[0], 1e-300))) if len(values) else 0
+def _rank(jacobian: Array, rows: NDArray[np.bool_]) -> int:
+    """Of some rows; what counts as zero is measured by all of them, for those alone may be nothing but rounding."""
+    largest = np.linalg.norm(jacobian, 2)
+    return int(np.sum(np.linalg.svd(jacobian[rows], compute_uv=False) > _DEPENDENT * max(largest, 1e-300)))
 
 
 def _independent_rows(jacobians: list[Array], rank: int, kept: NDArray[np.bool_], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -69,12 +69,7 @@ def collect_starts(model: Model, states: Iterable[State] | None, q: Coordinates,
         return starts
     coordinates = _rows(model, q, model.neutral(), model.q_slice, "q")
     velocities = _rows(model, v, np.zeros(model.nv), model.v_slice, "v")
-    if any(body.joint.has_quaternion for body in model.bodies):
-        for k, row in enumerate(coordinates):
-            try:
-                row[:] = model.coordinates(row)
-            except StateError as error:
-                raise StateError(f"member {k}: {error}") from None
+    model.normalise_quaternions(coordinates, "member")
     return Starts(coordinates, np.zeros((1, model.nv)), velocities, np.zeros(1))
 
 
@@ -82,13 +77,10 @@ def with_momenta(model: Model, starts: Starts) -> Starts:
     """Starts at rest or with the momenta of their velocities, as `model.state` has them."""
     p, moving = np.zeros_like(starts.v), np.flatnonzero(starts.v.any(axis=1))
     if len(moving):
-        q = np.array([model.coordinates(row) for row in starts.q[moving]]) if _has_quaternions(model) else starts.q[moving]
+        q = starts.q[moving]
+        model.normalise_quaternions(q)  # once more, as `model.state` does
         p[moving] = Evaluator(model)(VELOCITY, 0.0, q, starts.v[moving]).p
     return starts._replace(p=p)
-
-
-def _has_quaternions(model: Model) -> bool:
-    return any(body.joint.has_quaternion for body in model.bodies)
 
 
 def _rows(model: Model, value: Coordinates, base: Array, where, what: str) -> Array:

@@ -17,8 +17,8 @@ from ..integrators import Integrator, Variational
 from ..kernels.solving.memory import START, TIME
 from ..kernels.stepping import lane_members as kernels
 from ..kernels.stepping.lanes import make_arrays
-from ..kernels.stepping.members import BEYOND_LIMIT, STATUS, STOPPED, Nodes
 from ..kernels.stepping.loop import FINISHED
+from ..kernels.stepping.members import BEYOND_LIMIT, STATUS, STOPPED, Nodes
 from ..model import Model
 from .asked import Asked
 from .compiled import Group, Worker
@@ -28,36 +28,35 @@ _WIDTHS = (2, 4, 8)
 
 def chosen_lanes(lanes: int | None, model: Model, integrator: Integrator, guard: bool) -> tuple[int, str]:
     """How many members run at once in a core, and if only one, why; None: as many as this machine takes, where there is code for it."""
-    if lanes is not None and lanes != 1:
-        if whole_number(lanes, 1, "lanes") not in _WIDTHS:
-            raise StateError(f"lanes = {lanes}; it is 1, 2, 4 or 8, or None for what this machine takes")
+    if lanes is not None and whole_number(lanes, 1, "lanes") not in (1, *_WIDTHS):
+        raise StateError(f"lanes = {lanes}; it is 1, 2, 4 or 8, or None for what this machine takes")
     if lanes == 1:
         return 1, "lanes=1 was asked for"
-    why = _obstacle(model, integrator, guard)
-    most = lanes or lanes_of_this_machine()
-    if not why and lanes_of_this_machine() == 1:
-        why = "this processor, or the way of compiling, has no vectors of four numbers"
+    width = lanes or lanes_of_this_machine()
+    why = _obstacle(model, integrator, guard, width)
     if why and lanes is not None:
-        raise StateError(f"lanes = {lanes}: {why}; give lanes=None, or 1")
-    return (1, why) if why else (most, "")
+        raise StateError(f"lanes = {lanes}: {why}; leave lanes out, or give lanes=1")
+    return (1, why) if why else (width, "")
 
 
-def _obstacle(model: Model, integrator: Integrator, guard: bool) -> str:
+def _obstacle(model: Model, integrator: Integrator, guard: bool, width: int) -> str:
     """Why members cannot run in lanes; "" if they can."""
     if model.specialised is None:
-        return "only specialised models run in lanes: give model.specialise()"
+        return "only specialised models run in lanes, model.specialise()"
     if type(integrator) is not Variational or integrator.quadrature != "trapezoid":
         return f"only Variational() with the trapezoidal quadrature runs in lanes, not {integrator!r}"
     if guard:
         return "guarded members run one by one"
     if model.closures:
-        return "loops and other constraints do not run in lanes"
+        return f"{model.name!r} has loops or other constraints"
     if model.is_actuated:
-        return "servos and dry friction do not run in lanes"
-    if lanes_of_this_machine() > 1 and model.specialised.run_lanes(integrator.retraction, lanes_of_this_machine()) is None:
+        return f"{model.name!r} has servos or dry friction"
+    if lanes_of_this_machine() == 1:
+        return "this processor, or this way of compiling, has no vectors of four numbers or more"
+    if model.specialised.run_lanes(integrator.retraction, width) is None:
         return (
-            f"{model.name!r} has what is not in the code for lanes: forces on bodies, functions of the user, joints from formulas, or too "
-            "many different bodies"
+            f"{model.name!r} has what the code for lanes lacks: forces on bodies, potentials or functions of the user, joints from "
+            "formulas, or too many different bodies"
         )
     return ""
 
@@ -88,6 +87,7 @@ class LaneWorker:
         forces = kernels.ROWS if self.members.tau.shape[1] > 1 else 1
         self.own = allocate(kernels.Memory, {**sizes, "forces": forces}, all=piece, fresh=piece.copy(), at=np.array(at))
         self.arrays = arrays
+        assert isinstance(stepper.integrator, Variational)
         entry = model.specialised.run_lanes(stepper.integrator.retraction, lanes)
         self.address = run_address(entry, (arrays, self.own.block, self.own.tau, 1, np.inf))
         self._run: Callable = Direct(kernels.run_in_lanes)

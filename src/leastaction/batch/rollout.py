@@ -61,8 +61,9 @@ def rollout(
     guard      as in `la.simulate`, slower: members are then simulated one by one
     limits     as in `la.simulate`: a member "stop"s with the first node where a joint is beyond its limit, or its joints "ignore" them
 
-    A member's numbers do not depend on the others, nor on the number of threads.  They are those of `la.simulate` with its start: to the last
-    bit, or in lanes up to the tolerance of the integrator.  A member whose steps cannot be solved ends there: it is named in `failed` and `errors`, the others go on.
+    A member's numbers do not depend on the others, nor on the number of threads.  They are those of `la.simulate` with its start: to the
+    last bit, or in lanes up to rounding.  A member whose steps cannot be solved ends there: it is named in `failed` and `errors`, the
+    others go on.
 
     >>> import numpy as np
     >>> import leastaction as la

@@ -15,8 +15,8 @@ the same in all lanes: models, loop counters, indices.
 Where lanes disagree in a branch, each side runs if any lane takes it, and only the lanes that do are written; so with `return` and
 `break`.  What a lane computes depends on nothing in its neighbours.
 
-Allowed are the statements of straight.py, `if`, `for` over a range or a tuple of numbers, `while True`, `break`, `return`, records, calls of
-kernels, and of generated kernels that take no lanes but in arrays; these are compiled by Numba.
+Allowed are the statements of straight.py, `if`, `for` over a range or a tuple of numbers, `while True`, `break`, `return`, records, calls
+of kernels, and of generated kernels that take no lanes but in arrays; these are compiled by Numba.
 """
 
 import ast
@@ -24,45 +24,17 @@ import builtins
 import functools
 import inspect
 import math
-import operator
 import textwrap
 
-import numpy as np
 from llvmlite import binding, ir
 from numba import config, types
 from numba.extending import intrinsic
 
 from .numba_private import AVAILABLE, cgutils
+from .vectors import Array, Number, Record, Vectors, is_wide, kind_of, known, known_number
 
-_DOUBLE, _INT, _BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
-_LLVM = {"f": _DOUBLE, "i": _INT, "b": _BIT}
-_NUMBA = {"f": types.float64, "i": types.int64, "b": types.boolean}
-_PYTHON = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.BitAnd: operator.and_,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Is: operator.is_, ast.IsNot: operator.is_not,
-}  # fmt: skip
-_FLOATS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-_INTEGERS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and_"}
-_COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _LLVM_FUNCTIONS = {math.sqrt: "sqrt", math.floor: "floor", math.fabs: "fabs", abs: "fabs"}
-
-
-class _Number:
-    """A number known at run time: kind "f", "i" or "b"; wide: one in every lane."""
-
-    def __init__(self, kind, wide, llvm):
-        self.kind, self.wide, self.llvm = kind, wide, llvm
-
-
-class _Array:
-    def __init__(self, kind, llvm):
-        self.kind, self.llvm = kind, llvm
-
-
-class _Record(_Array):
-    """A named tuple."""
-
+_INT = ir.IntType(64)
 
 class _Slot:
     """Memory of a name that is assigned several times."""
@@ -84,7 +56,7 @@ def lanes_of_this_machine():
         features = binding.get_host_cpu_features()
     except RuntimeError:  # unknown
         return 1
-    if config.CPU_NAME and config.CPU_NAME != binding.get_host_cpu_name():  # code for another machine
+    if config.CPU_NAME and binding.get_host_cpu_name() != config.CPU_NAME:  # code for another machine
         asked = config.CPU_FEATURES or ""
         features = {name: f"+{name}" in asked.split(",") for name in ("avx512f", "avx2")}
     return 8 if features.get("avx512f") else 4 if features.get("avx2") else 1
@@ -132,134 +104,12 @@ class _Frame:
         self.broken = []  # of the loops it is in: which lanes have left
 
 
-class _Writer:
-    """Writes instructions.  A value is a _Number, _Array or _Record, a tuple of values, or any other object: known now."""
+class _Writer(Vectors):
+    """Writes the instructions of functions."""
 
     def __init__(self, context, builder, width):
-        self.context, self.builder, self.width = context, builder, width
-        self.live = None  # where the mask is; None: all lanes are live
+        super().__init__(context, builder, width)
         self.frame = None
-
-    # ------------------------------------------------------------------------------------------------------------- numbers
-
-    def taken(self, kind, llvm):
-        """A value of Numba."""
-        if isinstance(kind, types.BaseNamedTuple):
-            return _Record(kind, llvm)
-        if isinstance(kind, types.BaseTuple):
-            return tuple(self.taken(t, self.builder.extract_value(llvm, k)) for k, t in enumerate(kind))
-        if isinstance(kind, types.Array):
-            return _Array(kind, llvm)
-        if isinstance(kind, types.NoneType):
-            return None
-        for letter, wanted in _NUMBA.items():
-            if types.unliteral(kind) == wanted:
-                return _Number(letter, False, llvm)
-        raise TypeError(f"{kind} in lanes")
-
-    def _given(self, value):
-        """(type, value) for Numba."""
-        if isinstance(value, _Array):
-            return value.kind, value.llvm
-        if value is None:
-            return types.none, self.context.get_dummy_value()
-        number = value if isinstance(value, _Number) else self.constant(value)
-        if number.wide:
-            raise TypeError("a number of several lanes is given to a compiled function")
-        return _NUMBA[number.kind], number.llvm
-
-    def constant(self, value):
-        kind = "b" if isinstance(value, (bool, np.bool_)) else "i" if isinstance(value, (int, np.integer)) else "f"
-        return _Number(kind, False, ir.Constant(_LLVM[kind], {"b": int, "i": int, "f": float}[kind](value)))
-
-    def type(self, kind, wide):
-        return ir.VectorType(_LLVM[kind], self.width) if wide else _LLVM[kind]
-
-    def cast(self, value, kind, wide):
-        """The number as an LLVM value of this kind, in all lanes if wide."""
-        number = value if isinstance(value, _Number) else self.constant(value)
-        llvm, target = number.llvm, self.type(kind, number.wide)
-        if (number.kind, kind) in (("i", "f"), ("f", "i")):
-            llvm = (self.builder.sitofp if kind == "f" else self.builder.fptosi)(llvm, target)
-        elif (number.kind, kind) == ("b", "i"):
-            llvm = self.builder.zext(llvm, target)
-        elif (number.kind, kind) == ("b", "f"):
-            llvm = self.builder.uitofp(llvm, target)
-        elif number.kind != kind:
-            llvm = self.compare(ast.NotEq, number, 0).llvm
-        if wide and not number.wide:
-            if isinstance(llvm, ir.Constant):
-                return ir.Constant(self.type(kind, True), [llvm.constant] * self.width)
-            vector, index = self.type(kind, True), ir.VectorType(ir.IntType(32), self.width)
-            first = self.builder.insert_element(ir.Constant(vector, ir.Undefined), llvm, ir.Constant(ir.IntType(32), 0))
-            return self.builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), ir.Constant(index, [0] * self.width))
-        return llvm
-
-    def operate(self, operation, left, right):
-        if _known(left) and _known(right):
-            return _PYTHON[operation](left, right)
-        wide = _wide(left) or _wide(right)
-        if operation is ast.Div or "f" in (_kind(left), _kind(right)):
-            make = getattr(self.builder, _FLOATS[operation])
-            return _Number("f", wide, make(self.cast(left, "f", wide), self.cast(right, "f", wide)))
-        make = getattr(self.builder, _INTEGERS[operation])
-        return _Number("i", wide, make(self.cast(left, "i", wide), self.cast(right, "i", wide)))
-
-    def compare(self, operation, left, right):
-        if (_known(left) and _known(right)) or operation in (ast.Is, ast.IsNot):
-            return _PYTHON[operation](left, right)
-        wide = _wide(left) or _wide(right)
-        kind = "f" if "f" in (_kind(left), _kind(right)) else "i"
-        values, sign = (self.cast(left, kind, wide), self.cast(right, kind, wide)), _COMPARED[operation]
-        if kind == "i":
-            return _Number("b", wide, self.builder.icmp_signed(sign, *values))
-        make = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered  # a NaN differs from itself
-        return _Number("b", wide, make(sign, *values))
-
-    def choose(self, condition, yes, no):
-        if _known(condition):
-            return yes if condition else no
-        wide = _wide(condition) or _wide(yes) or _wide(no)
-        kind = max(_kind(yes), _kind(no), key="bif".index)
-        picked = self.builder.select(self.cast(condition, "b", wide), self.cast(yes, kind, wide), self.cast(no, kind, wide))
-        return _Number(kind, wide, picked)
-
-    def invert(self, value):
-        return (not value) if _known(value) else _Number("b", value.wide, self.builder.not_(self.cast(value, "b", value.wide)))
-
-    def both(self, values, make, enough):
-        """`and` or `or`: enough is the value that decides."""
-        found = not enough
-        for value in values:
-            if _known(value):
-                if bool(value) is enough:
-                    return enough
-            elif _known(found):
-                found = value
-            else:
-                wide = found.wide or value.wide
-                found = _Number("b", wide, make(self.cast(found, "b", wide), self.cast(value, "b", wide)))
-        return found
-
-    # -------------------------------------------------------------------------------------------------------------- masks
-
-    def start_mask(self, bits):
-        self.live = cgutils.alloca_once(self.builder, self.type("b", True))
-        self.builder.store(bits, self.live)
-
-    def mask(self):
-        return ir.Constant(self.type("b", True), [1] * self.width) if self.live is None else self.builder.load(self.live)
-
-    def any(self, bits):
-        packed = self.builder.bitcast(bits, ir.IntType(self.width))
-        return self.builder.icmp_unsigned("!=", packed, ir.Constant(ir.IntType(self.width), 0))
-
-    def put(self, value, pointer, kind, align=None):
-        """Into memory of all lanes, but only of those that are live."""
-        new = self.cast(value, kind, True)
-        if self.live is not None:
-            new = self.builder.select(self.mask(), new, self.builder.load(pointer, align=align))
-        self.builder.store(new, pointer, align=align)
 
     # --------------------------------------------------------------------------------------------------------- statements
 
@@ -319,9 +169,9 @@ class _Writer:
         elif isinstance(target, ast.Subscript):
             array, index = self.value(target.value), self.value(target.slice)
             self.store(array, index if isinstance(index, tuple) else (index,), value)
-        elif target.id in self.frame.several and (_known_number(value) or isinstance(value, _Number)):
+        elif target.id in self.frame.several and (known_number(value) or isinstance(value, Number)):
             if target.id not in names:
-                names[target.id] = self._slot(_kind(value))
+                names[target.id] = self._slot(kind_of(value))
                 full, self.live = self.live, None
                 self._write(names[target.id], 0)  # lanes that come here later find a number
                 self.live = full
@@ -336,7 +186,7 @@ class _Writer:
         self.put(value, slot.pointer, slot.kind)
 
     def _read(self, slot):
-        return _Number(slot.kind, True, self.builder.load(slot.pointer))
+        return Number(slot.kind, True, self.builder.load(slot.pointer))
 
     def _return(self, node):
         frame = self.frame
@@ -345,7 +195,7 @@ class _Writer:
             frame.result = value
             return _ALL
         if frame.slots is None:
-            frame.slots = _each(lambda v: self._slot(_kind(v)), value)
+            frame.slots = _each(lambda v: self._slot(kind_of(v)), value)
         _each(self._write, frame.slots, value)
         return self._leave()
 
@@ -361,7 +211,7 @@ class _Writer:
 
     def _if(self, node):
         test = self.value(node.test)
-        if _known(test):
+        if known(test):
             return self.block(node.body if test else node.orelse)
         leaves = _leaves(node)
         self.frame.depth += 1
@@ -409,7 +259,7 @@ class _Writer:
         self.builder.store(self.cast(first, "i", False), counter)
 
         def begin():
-            turn = _Number("i", False, self.builder.load(counter))
+            turn = Number("i", False, self.builder.load(counter))
             value = turn
             if isinstance(turns, tuple):
                 value = turns[-1]
@@ -422,44 +272,37 @@ class _Writer:
             turn = self.builder.load(counter)
             self.builder.store(self.builder.add(turn, ir.Constant(_INT, step)), counter)
 
-        return self._loop(node, begin, end)
+        return self._loop(node, begin, end, is_wide(last))
 
-    def _loop(self, node, begin, end):
-        """A loop that goes on as long as begin() says, None: until all lanes have left."""
-        b, frame = self.builder, self.frame
+    def _loop(self, node, begin, end, different=False):
+        """A loop that goes on as long as begin() says, None: until all lanes have left; different: begin() differs from lane to lane."""
+        b, frame, outer = self.builder, self.frame, self.live
         head, body, after = (b.append_basic_block(name) for name in ("head", "body", "after"))
-        outer, leaves = self.live, _leaves(node) or isinstance(node, ast.While)
-        base = self.mask()
+        leaves = different or _leaves(node) or isinstance(node, ast.While)
         if leaves:
-            self.start_mask(base)
+            self.start_mask(self.mask())
             frame.broken.append(cgutils.alloca_once(b, self.type("b", True)))
             b.store(ir.Constant(self.type("b", True), [0] * self.width), frame.broken[-1])
         frame.depth += 1
         b.branch(head)
         b.position_at_end(head)
         go_on = begin()
-        if go_on is not None and go_on.wide:
-            if leaves:
-                raise TypeError("a loop of different length in every lane that lanes leave")
-            mask = b.and_(base, go_on.llvm)
-            self.start_mask(mask)
-            b.cbranch(self.any(mask), body, after)
-        else:
-            tests = [] if go_on is None else [go_on.llvm]
-            tests += [self.any(self.mask())] if leaves else []
-            b.cbranch(tests[0] if len(tests) == 1 else b.and_(*tests), body, after)
+        tests = [] if go_on is None or different else [self.cast(go_on, "b", False)]
+        if different:  # whoever is through waits as if by a break
+            b.store(b.or_(b.load(frame.broken[-1]), b.and_(self.mask(), b.not_(go_on.llvm))), frame.broken[-1])
+            b.store(b.and_(self.mask(), go_on.llvm), self.live)
+        if leaves:
+            tests.append(self.any(self.mask()))
+        b.cbranch(tests[0] if len(tests) == 1 else b.and_(*tests), body, after)
         b.position_at_end(body)
         self.block(node.body)
         end()
         b.branch(head)
         b.position_at_end(after)
         frame.depth -= 1
-        if not leaves:
-            self.live = outer
-            return _NONE
-        remaining = b.or_(b.load(frame.broken.pop()), self.mask())
+        remaining = b.or_(b.load(frame.broken.pop()), self.mask()) if leaves else None
         self.live = outer
-        if not any(isinstance(n, ast.Return) for n in ast.walk(node)):
+        if not _finds(node, (ast.Return,)):
             return _NONE
         if outer is None:
             self.start_mask(remaining)
@@ -486,14 +329,14 @@ class _Writer:
 
     def _attribute(self, node):
         owner = self.value(node.value)
-        if isinstance(owner, _Record):
+        if isinstance(owner, Record):
             k = owner.kind.fields.index(node.attr)
             return self.taken(owner.kind.types[k], self.builder.extract_value(owner.llvm, k))
-        if isinstance(owner, _Array):
+        if isinstance(owner, Array):
             if node.attr != "shape":
                 raise TypeError(f"{node.attr} of an array in lanes")
             array = self.context.make_array(owner.kind)(self.context, self.builder, owner.llvm)
-            return tuple(_Number("i", False, x) for x in cgutils.unpack_tuple(self.builder, array.shape))
+            return tuple(Number("i", False, x) for x in cgutils.unpack_tuple(self.builder, array.shape))
         return getattr(owner, node.attr)
 
     def _tuple(self, node):
@@ -506,10 +349,10 @@ class _Writer:
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return self.invert(value)
-        if _known(value):
+        if known(value):
             return -value
         make = self.builder.fneg if value.kind == "f" else self.builder.neg
-        return _Number(value.kind, value.wide, make(value.llvm))
+        return Number(value.kind, value.wide, make(value.llvm))
 
     def _compare(self, node):
         ((operation, right),) = zip(node.ops, node.comparators, strict=True)
@@ -520,46 +363,19 @@ class _Writer:
         values = []
         for part in node.values:
             values.append(self.value(part))
-            if _known(values[-1]) and bool(values[-1]) is enough:
+            if known(values[-1]) and bool(values[-1]) is enough:
                 break
         return self.both(values, make, enough)
 
     def _ifexp(self, node):
         test = self.value(node.test)
-        if _known(test):
+        if known(test):
             return self.value(node.body if test else node.orelse)
         return self.choose(test, self.value(node.body), self.value(node.orelse))
 
     def _subscript(self, node):
         owner, index = self.value(node.value), self.value(node.slice)
-        return self.entry(owner, index if isinstance(index, tuple) else (index,)) if isinstance(owner, _Array) else owner[index]
-
-    def entry(self, array, indices):
-        pointer, wide = self._pointer(array, indices)
-        kind = "f" if array.kind.dtype == types.float64 else "i"
-        return _Number(kind, wide, self.builder.load(pointer, align=8))
-
-    def store(self, array, indices, value):
-        pointer, wide = self._pointer(array, indices)
-        kind = "f" if array.kind.dtype == types.float64 else "i"
-        if wide:
-            self.put(value, pointer, kind, 8)
-        elif self.live is not None or _wide(value):
-            raise TypeError("a number of one lane is written to an array that all lanes share")
-        else:
-            self.builder.store(self.cast(value, kind, False), pointer)
-
-    def _pointer(self, array, indices):
-        wide = len(indices) == array.kind.ndim - 1
-        if not wide and len(indices) != array.kind.ndim:
-            raise TypeError(f"{len(indices)} indices of an array with {array.kind.ndim} axes")
-        struct = self.context.make_array(array.kind)(self.context, self.builder, array.llvm)
-        if any(_wide(i) for i in indices):
-            raise TypeError("an index that differs from lane to lane")
-        places = [self.cast(i, "i", False) for i in (*indices, *([0] if wide else []))]
-        pointer = cgutils.get_item_pointer(self.context, self.builder, array.kind, struct, places, wraparound=False)
-        kind = "f" if array.kind.dtype == types.float64 else "i"
-        return (self.builder.bitcast(pointer, self.type(kind, True).as_pointer()) if wide else pointer), wide
+        return self.entry(owner, index if isinstance(index, tuple) else (index,)) if isinstance(owner, Array) else owner[index]
 
     def _call(self, node):
         function, arguments = self.value(node.func), [self.value(a) for a in node.args]
@@ -570,67 +386,26 @@ class _Writer:
             for other in arguments[1:]:
                 found = self.choose(self.compare(ast.Gt if function is max else ast.Lt, other, found), other, found)
             return found
-        if all(map(_known, arguments)) and (function in _LLVM_FUNCTIONS or function in (int, float, bool)):
+        if all(map(known, arguments)) and (function in _LLVM_FUNCTIONS or function in (int, float, bool)):
             return function(*arguments)
         if function in (int, float, bool):
             kind = {int: "i", float: "f", bool: "b"}[function]
-            return _Number(kind, _wide(arguments[0]), self.cast(arguments[0], kind, _wide(arguments[0])))
+            return Number(kind, is_wide(arguments[0]), self.cast(arguments[0], kind, is_wide(arguments[0])))
         if function in _LLVM_FUNCTIONS:
-            wide = _wide(arguments[0])
-            kind = self.type("f", wide)
-            name = f"llvm.{_LLVM_FUNCTIONS[function]}.{f'v{self.width}' if wide else ''}f64"
-            callee = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind]), name)
-            return _Number("f", wide, self.builder.call(callee, [self.cast(arguments[0], "f", wide)]))
+            return self.function_of_llvm(_LLVM_FUNCTIONS[function], arguments[0])
         if inspect.getmodule(function) is math or getattr(function, "__module__", "") == "math":
-            return self._each_lane(function, arguments)
+            return self.each_lane(function, arguments)
         if isinstance(function, type) and issubclass(function, tuple):
             return function(*arguments)
         python = getattr(function, "py_func", function)
         if python is not function and python.__module__.startswith("leastaction_"):  # a generated module
-            return self._compiled(function, arguments)
+            return self.compiled(function, arguments)
         return self.inline(python, arguments)
-
-    def _each_lane(self, function, arguments):
-        """A function of the C library."""
-        result = ir.Constant(self.type("f", True), ir.Undefined)
-        wide = [self.cast(a, "f", True) for a in arguments]
-        for k in range(self.width):
-            at = ir.Constant(ir.IntType(32), k)
-            one = self._compiled(function, [_Number("f", False, self.builder.extract_element(w, at)) for w in wide])
-            result = self.builder.insert_element(result, one.llvm, at)
-        return _Number("f", True, result)
-
-    def _compiled(self, function, arguments):
-        """A call of what Numba compiles."""
-        given = [self._given(a) for a in arguments]
-        kind = self.context.typing_context.resolve_value_type(function)
-        signature = kind.get_call_type(self.context.typing_context, tuple(t for t, _ in given), {})
-        values = [self.context.cast(self.builder, v, t, to) for (t, v), to in zip(given, signature.args, strict=True)]
-        return self.taken(signature.return_type, self.context.get_function(kind, signature)(self.builder, values))
-
 
 class _Range:
     def __init__(self, bounds):
         self.start, self.stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
         self.step = bounds[2] if len(bounds) == 3 else 1
-
-
-def _known(value):
-    return not isinstance(value, (_Number, _Array))
-
-
-def _known_number(value):
-    return isinstance(value, (bool, int, float, np.number, np.bool_))
-
-
-def _wide(value):
-    return isinstance(value, _Number) and value.wide
-
-
-def _kind(value):
-    if isinstance(value, _Number):
-        return value.kind
-    return "b" if isinstance(value, (bool, np.bool_)) else "i" if isinstance(value, (int, np.integer)) else "f"
 
 
 def _each(function, first, *others):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -85,7 +85,7 @@ class Event:
     >>> stretched = la.Event(lambda t, state: state["lower"][0] - state["upper"][0], name="stretched")
     >>> run = la.simulate(model, dt=1e-2, duration=2.0, q={"upper": 1.0}, when=stretched)
     >>> [event.name for event in run.events]
-    ['stretched', 'stretched', 'stretched']
+    ['stretched', 'stretched', 'stretched', 'stretched']
     """
 
     def __init__(
@@ -148,7 +148,7 @@ def passes(
     >>> model = la.examples.double_pendulum().compile()
     >>> run = la.simulate(model, dt=1e-2, duration=5.0, q={"upper": 1.0}, when=la.passes("upper", 0.0, terminal=True))
     >>> run.message
-    "stopped at t = 0.608158 s: event 'upper passes 0', falling"
+    "stopped at t = 0.672814 s: event 'upper passes 0', falling"
     """
     if not isinstance(joint, str):
         raise StateError(f"joint = {shown(joint)}; la.passes needs the name of a joint, for example la.passes('elbow', 0.5)")
@@ -173,8 +173,8 @@ def crosses(
     >>> mech = la.Mechanism()
     >>> _ = mech.add_body("ball", joint=la.Prismatic(axis=(0, 0, 1)), mass=1.0)
     >>> run = la.simulate(mech.compile(), dt=1e-2, duration=1.0, q={"ball": 1.0}, when=la.crosses("ball", z=0.0, terminal=True))
-    >>> round(run.t[-1], 9), round((2.0 / 9.81) ** 0.5, 9)
-    (0.451523641, 0.451523641)
+    >>> bool(abs(run.t[-1] - (2.0 / 9.81) ** 0.5) < 1e-9)
+    True
     """
     given = [(axis, value) for axis, value in enumerate((x, y, z)) if value is not None]
     if not isinstance(frame, str) or len(given) != 1:
@@ -186,8 +186,6 @@ def crosses(
 
 def checked_events(when: Any) -> tuple[Event, ...]:
     """What was given as when=: an event, a function, or several of them."""
-    if when is None:
-        return ()
     several = list(when) if isinstance(when, (list, tuple)) else [when]
     for given in several:
         if not isinstance(given, Event) and (not callable(given) or isinstance(given, type)):
@@ -202,7 +200,7 @@ class Occurrence:
 
     name: str  #: of the event
     t: float  #: s
-    state: State = field(compare=True)  #: there: the end of a shorter step from the node before
+    state: State  #: there: the end of a shorter step from the node before
     rising: bool  #: did the condition pass zero from below?
     terminal: bool = False  #: did the run end there?
 

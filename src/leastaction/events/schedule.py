@@ -6,6 +6,8 @@ from collections.abc import Callable
 from math import ceil, floor, inf
 from typing import Any
 
+import numpy as np
+
 from ..checks import number, shown, whole_number
 from ..errors import StateError
 from ..state import State
@@ -48,8 +50,6 @@ class Every:
 
 def checked_callbacks(every: Any) -> tuple[Every, ...]:
     """What was given as every=: one or several."""
-    if every is None:
-        return ()
     several = list(every) if isinstance(every, (list, tuple)) else [every]
     for given in several:
         if not isinstance(given, Every):
@@ -59,13 +59,10 @@ def checked_callbacks(every: Any) -> tuple[Every, ...]:
 
 
 class Schedule:
-    """When callbacks are due in a run that began at the time `begun`; false if there are none."""
+    """When callbacks are due in a run that began at the time `begun`."""
 
     def __init__(self, callbacks: tuple[Every, ...], begun: float, dt: float, uniform: bool):
         self.callbacks, self.begun, self.dt, self.uniform = callbacks, begun, dt, uniform
-
-    def __bool__(self) -> bool:
-        return bool(self.callbacks)
 
     def steps_left(self, made: int, t: float) -> int:
         """Steps until somebody is to be called at the latest, after so many that led to t."""
@@ -97,9 +94,11 @@ class Schedule:
             if not due:
                 continue
             answer = callback.function(t, state())
-            if answer is True:
-                ended = ended or f"the callback {callback.name!r} returned True"
-            elif answer is not None and answer is not False:
+            if answer is None:
+                continue
+            if not isinstance(answer, (bool, np.bool_)):
                 wanted = "it returns None, or True to end the run"
                 raise StateError(f"the callback {callback.name!r} returned {shown(answer)} at t = {t:g} s; {wanted}")
+            if answer:
+                ended = ended or f"the callback {callback.name!r} returned True"
         return ended

@@ -149,4 +149,4 @@ class EventWatch:
         seconds = crossing(value, length, first, last, max(event.tol, 4.0 * np.spacing(abs(end.t))))
         step = tried.get(seconds)
         state = State.with_velocity(self._model, end.t, end.q, end.p, end.v) if step is None else step.state
-        return Stop(Occurrence(event.name, state.t, state, first < 0.0, event.terminal), step)
+        return Stop(Occurrence(event.name, float(state.t), state, bool(first < 0.0), event.terminal), step)

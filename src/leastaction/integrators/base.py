@@ -211,7 +211,8 @@ class Integrator(Carrier):
         if model.servos:
             raise StateError(
                 f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo "
-                f"{listed([s.name for s in model.servos])}; use integrator=Variational(), Midpoint() or Trapezoid(), or a control law with small gains in their place"
+                f"{listed([s.name for s in model.servos])}; use integrator=Variational(), Midpoint() or Trapezoid(), "
+                "or a control law with small gains in their place"
             )
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:

@@ -46,6 +46,7 @@ class Midpoint(Integrator):
 
     def start(self, model: Model, state: State, dt: float) -> MidpointStepper:
         self.refuse_velocity_constraints(model)
+        self.refuse_overheld(model, state)
         return MidpointStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

@@ -69,6 +69,7 @@ class Variational(Integrator):
                 )
 
     def start(self, model: Model, state: State, dt: float) -> VariationalStepper:
+        self.refuse_overheld(model, state)
         return VariationalStepper(self, model, state, dt)
 
     @property

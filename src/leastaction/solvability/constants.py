@@ -45,11 +45,12 @@ class Constants:
 
 def certified_constants(equation: StepEquation, radius: float) -> Constants:
     """Bounds valid on all of U: derivatives of M from masses and lengths, its eigenvalues from those at q and l0."""
-    M0, M1, M2 = equation.tensors.bounds(equation.q, np.full(len(equation.q), radius), 2)
+    radii = np.full(len(equation.q), radius)
+    _, M1, M2 = equation.tensors.bounds(equation.q, radii, 2)
     first, second = _unfolded(M1), _unfolded(M2)
     first, second = _ABOVE * first, _ABOVE * second
     eigenvalues = np.linalg.eigvalsh(equation.M)
-    known = 1e-13 * len(equation.q) * float(np.abs(M0).sum())  # what rounding may have done to them; M0 is above every |M_ab| in U
+    known = 1e-13 * (len(equation.q) + 8) * equation.tensors.magnitude(equation.q, radii)  # what rounding may have done to them
     return Constants(
         "certified", radius, eigenvalues[0] - first * radius - known, eigenvalues[-1] + first * radius + known, first, first, second,
         0.0, 0.0, 0.0, 0.0, float(equation.damping.min()),

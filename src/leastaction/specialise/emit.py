@@ -79,7 +79,8 @@ class _Loop:
             arguments = ", ".join(dict.fromkeys(name for name in self._possible if name in words))
             self._calls.append(f"{self.name}_{which}({arguments})" if program else "")
             if program:
-                self.pieces.append("\n".join(["@masked" if self.masked else "@straight", f"def {self._calls[-1]}:", *_indented(list(program))]))
+                decorator = "@masked" if self.masked else "@straight"
+                self.pieces.append("\n".join([decorator, f"def {self._calls[-1]}:", *_indented(list(program))]))
         return [number[id(t)] for t in sweep.traces]
 
     def _add_segment(self, call: str, indices: list[int]) -> None:

@@ -12,7 +12,7 @@ from .plan import Unit
 
 
 def covers(tree: Tree) -> bool:
-    """Is everything the mechanism has among what is traced here?  Not forces on bodies, functions of the user and joints of generated code."""
+    """Is all that the mechanism has traced here?  Not forces on bodies, functions of the user and joints of generated code."""
     others = (tree.wrench_on, tree.pair_on, tree.custom, tree.law_on, tree.energy_on[1:])
     return not any(len(rows) for rows in others) and not tree.has_charts and bool((tree.link[1:, KIND] < COUNT).all())
 

@@ -67,7 +67,8 @@ def plan(units: list[Unit], tree: Tree, work: Work, coarse: bool) -> list[Planne
 
 def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, work: Work) -> tuple[Tracer, Facts]:
     tracer = Tracer(bodies, facts, len(tree.wrench_on) + len(tree.pair_on))  # mechanisms with laws on bodies are not specialised
-    lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target", "load", "step")} | dict.fromkeys(unit.vectors, len(work.d))
+    lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target", "load", "step")}
+    lengths |= dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
     none = np.zeros((0, 2), dtype=np.int64)  # mechanisms with servos or dry friction run the general kernels
     m = SimpleNamespace(**tree._asdict() | {"link": tracer.link(), "has_friction": 0, "servo_on": none} | {name: arrays[name] for name in constants})

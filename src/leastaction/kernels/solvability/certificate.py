@@ -17,7 +17,7 @@ import math
 
 from ...compiling.decorators import entry, kernel
 from ..solving.dense import lu_factor, lu_solve
-from .columns import add_curvatures, add_matrices, add_slopes, find_columns, find_motion, place_screws
+from .columns import add_curvatures, add_matrices, add_slopes, find_columns, find_motion, turn_screws
 from .layout import ACCELERATION, DEFECT, EPSILON, ETA, GAMMA, LARGEST, LIMITING, LOAD, RADIUS, ROOT, SECOND, SPEED, THIRD
 from .majorants import add_errors, add_third, differentiate, find_full, find_near
 
@@ -194,10 +194,10 @@ def start(s, g, q, v):
     clear(g.M)
     clear(g.P)
     clear3(g.slope)
-    place_screws(s, g, q)
+    turn_screws(s, g, q)
     for i in range(1, s.parent.shape[0]):
         if s.mass[i] > 0.0 or s.metric[i, 0] > 0.0:
-            n = find_columns(s, g, i)
+            n = find_columns(s, g, i, q)
             find_motion(s, g, i, n, v)
             add_matrices(g, n, nv, g.M, g.P)
             add_slopes(g, n, nv, g.slope)
@@ -215,10 +215,10 @@ def finish(s, g, q, v, p, force, h):
     clear3(g.B)
     for j in range(nv):
         g.q1[j] = q[j] + h * v[j]
-    place_screws(s, g, g.q1)
+    turn_screws(s, g, g.q1)
     for i in range(1, s.parent.shape[0]):
         if s.mass[i] > 0.0 or s.metric[i, 0] > 0.0:
-            n = find_columns(s, g, i)
+            n = find_columns(s, g, i, g.q1)
             find_motion(s, g, i, n, v)
             add_matrices(g, n, nv, g.M1, g.P1)
             add_curvatures(g, n, nv, h, g.B)
@@ -283,7 +283,7 @@ def find_errors(s, g, p, force, h):
         g.error_B[j] = 0.0
     for i in range(1, s.parent.shape[0]):
         if s.mass[i] > 0.0 or s.metric[i, 0] > 0.0:
-            n = find_columns(s, g, i)
+            n = find_columns(s, g, i, g.q1)
             find_full(s, g, i)
             differentiate(g, g.full, n, 2)
             add_errors(s, g, i, n, h)
@@ -294,10 +294,10 @@ def find_third(s, g, q, h, epsilon):
     """third, in the box"""
     for j in range(q.shape[0]):
         g.third[j] = 0.0
-    place_screws(s, g, q)
+    turn_screws(s, g, q)
     for i in range(1, s.parent.shape[0]):
         if s.mass[i] > 0.0 or s.metric[i, 0] > 0.0:
-            n = find_columns(s, g, i)
+            n = find_columns(s, g, i, q)
             find_full(s, g, i)
             find_near(g, n, epsilon)
             differentiate(g, g.near, n, 3)

@@ -9,7 +9,7 @@ M, d(Mv)/dq, dM/dq and d2(Mv)/dq2 follow by the product rule, in O(n^3) for ever
 import math
 
 from ...compiling.decorators import inlined, kernel
-from ...lie.algebra import add, axpy, cross, dot, load3, load6, load9, matmul, matvec, store3, store6, store9, sub, symvec, tmatvec
+from ...lie.algebra import add, axpy, cross, dot, load3, load6, load9, matmul, matvec, store6, store9, symvec, tmatvec
 
 
 @inlined
@@ -47,45 +47,35 @@ def rotation(axis, angle):
 
 
 @kernel
-def place_screws(s, g, q):
-    """World frames of bodies and screws."""
-    store9(g.pose, 0, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
-    store3(g.pose, 0, 9, (0.0, 0.0, 0.0))
-    for i in range(1, s.parent.shape[0]):
-        R, p = load9(g.pose, s.parent[i], 0), load3(g.pose, s.parent[i], 9)
-        p = add(p, matvec(R, load3(s.place, i, 0)))
-        R = matmul(R, load9(s.place, i, 3))
-        for j in range(s.first[i], s.first[i] + s.count[i]):
-            w, v = load3(s.screw, j, 0), load3(s.screw, j, 3)
-            p = axpy(q[j], matvec(R, v), p)  # along the axis, if there is one
-            R = matmul(R, rotation(w, q[j]))
-            store3(g.axis, j, 0, matvec(R, w))
-            store3(g.axis, j, 3, matvec(R, v))
-            store3(g.axis, j, 6, p)
-        store9(g.pose, i, 0, R)
-        store3(g.pose, i, 9, p)
+def turn_screws(s, g, q):
+    """Rotation of every screw."""
+    for j in range(q.shape[0]):
+        store9(g.rotation, j, 0, rotation(load3(s.screw, j, 0), q[j]))
 
 
 @kernel
-def find_columns(s, g, i):
-    """path, J, GJ of body i, and the brackets of its columns; returns their number."""
+def find_columns(s, g, i, q):
+    """path, J, GJ of body i; returns the number of columns.
+
+    From the body towards the root: c is the com and R the body seen from the frame that has been reached.  Positions in the world
+    would lose the digits of a small body far away from its origin.
+    """
     n = s.depth[i]
     k, row = n, i
+    R, c = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), load3(s.com, i, 0)
     while row > 0:
         for j in range(s.first[row] + s.count[row] - 1, s.first[row] - 1, -1):
             k -= 1
             g.path[k] = j
+            axis, along, turn = load3(s.screw, j, 0), load3(s.screw, j, 3), load9(g.rotation, j, 0)
+            w, v = tmatvec(R, axis), tmatvec(R, add(along, cross(axis, c)))
+            x = (w[0], w[1], w[2], v[0], v[1], v[2])
+            store6(g.J, k, 0, x)
+            store6(g.GJ, k, 0, momentum_of(s, i, x))
+            R, c = matmul(turn, R), axpy(q[j], along, matvec(turn, c))
+        shift, fixed = load3(s.place, row, 0), load9(s.place, row, 3)
+        R, c = matmul(fixed, R), add(shift, matvec(fixed, c))
         row = s.parent[row]
-    R = load9(g.pose, i, 0)
-    com = add(load3(g.pose, i, 9), matvec(R, load3(s.com, i, 0)))
-    for c in range(n):
-        j = g.path[c]
-        w = load3(g.axis, j, 0)
-        v = add(load3(g.axis, j, 3), cross(w, sub(com, load3(g.axis, j, 6))))
-        w, v = tmatvec(R, w), tmatvec(R, v)
-        x = (w[0], w[1], w[2], v[0], v[1], v[2])
-        store6(g.J, c, 0, x)
-        store6(g.GJ, c, 0, momentum_of(s, i, x))
     return n
 
 

@@ -32,8 +32,7 @@ class Proof(NamedTuple):
     """Memory of a certificate."""
 
     out: floats(13)  # see above
-    pose: floats("n+1", 12)  # rotation and position of the bodies in the world
-    axis: floats("nv", 9)  # of the screws: angular and linear part and position, in the world
+    rotation: floats("nv", 9)  # of every screw
     path: integers("nv")  # screws of a body, from the root
     J: floats("nv", 6)  # columns of its Jacobian at the com, in the body frame
     GJ: floats("nv", 6)  # momenta that belong to them

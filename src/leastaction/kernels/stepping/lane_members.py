@@ -37,6 +37,8 @@ def run_in_lanes(address, a, own, members, nodes, first, last):
     """Run the members first .. last - 1.  Those that fail have to be run again, alone: their status says how it ended here."""
     lanes = own.over.shape[0]
     for group in range(first, last, lanes):
+        if members.stop[0]:
+            return
         run_group(address, a, own, members, nodes, group, min(lanes, last - group))
         for lane in range(min(lanes, last - group)):
             clear_rest(nodes, members.which[group + lane])
@@ -87,8 +89,8 @@ def run_group(address, a, own, members, nodes, group, count):
 def go_on(a, own, members, nodes, k, lane, done):
     """Keep what member k has done in this lane; returns 1 if it goes on."""
     block, made = own.block, np.int64(a.state[MADE, lane]) - done
-    t, q, p, evaluations = block.t[:, lane], block.q[:, :, lane], block.p[:, :, lane], block.evaluations[:, lane]
-    own.kept[lane], beyond = keep_block(members, nodes, k, t, q, p, evaluations, made, own.kept[lane])
+    times, q, p, evaluations = block.t[:, lane], block.q[:, :, lane], block.p[:, :, lane], block.evaluations[:, lane]
+    own.kept[lane], beyond = keep_block(members, nodes, k, times, q, p, evaluations, made, own.kept[lane])
     if beyond:
         nodes.end[k, HOW_IT_ENDED] = BEYOND_LIMIT
     elif a.state[STATUS, lane] != FINISHED:

@@ -41,7 +41,7 @@ class Members(NamedTuple):
 
     which: integers("members")  # their numbers in the batch
     start: floats("members", "numbers")
-    tau: floats("inputs", "forces", "nv")  # joint forces: of all or of each, constant or of every step
+    tau: floats("inputs", "forces", "entries")  # joint forces (and targets of servos): of all or of each, constant or of every step
     column: integers("limits")  # coordinates that are to stay between
     lower: floats("limits")
     upper: floats("limits")  # these
@@ -107,16 +107,18 @@ def run_member(address, a, own, members, nodes, i, k):
 
 
 @inlined
-def keep_block(members, nodes, k, t, q, p, evaluations, made, kept):
+def keep_block(members, nodes, k, times, q, p, evaluations, made, kept):
     """Keep what is to be kept of the steps just made; returns (the last step whose end is kept, did it stop at a limit there?)."""
     end, every = nodes.end[k], members.plan[EVERY]
     beyond = first_beyond(members, q, made)
+    due = every - 1 - end[MADE] % every  # the next row that is kept
     for row in range(min(made, beyond + 1)):
         end[MADE] += 1
         end[EVALUATIONS] += evaluations[row]
-        if end[MADE] % every == 0 or row == beyond:
-            keep(nodes, k, t[row], q[row], p[row])
+        if row in (due, beyond):
+            keep(nodes, k, times[row], q[row], p[row])
             kept = end[MADE]
+            due += every
     return kept, beyond < made
 
 
