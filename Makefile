@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds fuzz mutation lint robots kills wheel bench papers docs thumbnails clean
+.PHONY: demo test public bounds fuzz mutation lint robots kills wheel bench papers docs thumbnails picture clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -68,6 +68,10 @@ docs: $(VENV)/.ready-docs
 # pictures of the gallery, taken in a headless Chromium (make thumbnails NAMES="heavy-top four-bar")
 thumbnails: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.thumbnails $(NAMES)
+
+# the moving picture of the README
+picture: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.moving_picture
 
 clean:
 	rm -rf $(VENV) demo papers-report docs/_build docs/api.rst docs/_cards.html docs/_static/cards.css gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
