@@ -175,7 +175,9 @@ class Simulator:
         if beyond:
             assert self._stops is not None
             words = "; ".join(self._stops.in_words(limit, q, "is") for limit in beyond)
-            nearest = {limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][0], limit.lower, limit.upper)) for limit in beyond}
+            nearest = {
+                limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][limit.place], limit.lower, limit.upper)) for limit in beyond
+            }
             raise StateError(f"at the start {words}; start elsewhere, for example q={nearest}, or with limits='ignore'")
 
     def _start_from(self, state: State) -> None:
@@ -298,8 +300,7 @@ class Simulator:
         """Stand where a terminal event happened; the last step of the record ends there."""
         before, where = self._stepper, stop.occurrence.state
         self._set_up(self.integrator.start(self.model, where, self.dt), where)
-        if isinstance(before, GuardedStepper) and isinstance(self._stepper, GuardedStepper):
-            self._stepper.subdivided[:0] = before.subdivided
+        self._stepper.take_over(before, stop.further, stop.length)
         if record is None:
             return
         add_step(record, stop.step.evaluations if stop.step else int(self._now.evaluations[0]))
@@ -366,6 +367,12 @@ class Simulator:
             raise self._failure(ended, self.trajectory)
         if ended.limit:
             self.trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
+        if ended.outside:
+            raise LimitError(
+                f"{self.trajectory.message}, where it is not described any more; give it leave='stop' to end runs there, start it slower, "
+                "or pass it with limits='ignore'",
+                time=self.t, trajectory=self.trajectory,
+            )  # fmt: skip
         return self.trajectory
 
     def _scheduled(self, every: Every | Sequence[Every] | None) -> Schedule | None:

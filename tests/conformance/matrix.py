@@ -105,14 +105,33 @@ def _all_pairs(columns: list[list]) -> list[tuple]:
     return rows
 
 
+def _push(t, q, v, tau):
+    """A user force that depends on time and velocities."""
+    tau[0] += np.sin(3.0 * t) - 0.3 * v[0]
+
+
+FORCES = {
+    "none": None,
+    "Spring": lambda: la.Spring("hinge", 20.0, rest=0.3),
+    "Damper": lambda: la.Damper("slide", 2.0),
+    "Wrench": lambda: la.Wrench("tip", force=(1.0, 2.0, 3.0), frame="body"),
+    "LinearSpring": lambda: la.LinearSpring("tip", "anchor", 50.0, 0.2),
+    "NonlinearSpring": lambda: la.NonlinearSpring(lambda x, sp: 20 * x**3, between=("tip", "anchor")),
+    "UserPotential": lambda: la.UserPotential(lambda q, sp: 5 * sp.cos(q[0]) * q[1] ** 2, ["hinge", "slide"]),
+    "Drag": lambda: la.Drag("tip", linear=0.5, quadratic=0.2),
+    "CustomForce": lambda: la.CustomForce(_push),
+    "armature": None,  # of the hinge
+}
+
+
 @cache
-def model_of(joint: str, constraint: str, drive: str = "no drive") -> tuple[la.Model, la.State]:
-    """A small mechanism with the joint, the constraint and the drive in it, and a state that obeys them."""
+def model_of(joint: str, constraint: str, drive: str = "no drive", force: str = "none") -> tuple[la.Model, la.State]:
+    """A small mechanism with the joint, the constraint, the drive and the force in it, and a state that obeys them."""
     rng = np.random.default_rng(5)
     mech = la.Mechanism(name=f"{joint} and {constraint}")
     rod = {"mass": 1.0, "com": (0.05, 0.02, -0.2), "inertia": (0.03, 0.04, 0.02)}
     down = la.Pose(xyz=(0, 0, -0.4))
-    mech.add_body("hinge", joint=la.Revolute((0, 1, 0)), **rod)
+    mech.add_body("hinge", joint=la.Revolute((0, 1, 0)), armature=0.2 * (force == "armature"), **rod)
     mech.add_body("carrier", "hinge", JOINTS[joint](rng), down, **rod)
     mech.add_body("slide", "carrier", la.Prismatic((0, 1, 1)), down, **rod)
     mech.add_frame("tip", "slide", la.Pose(xyz=(0.1, 0.1, -0.2)))
@@ -125,6 +144,8 @@ def model_of(joint: str, constraint: str, drive: str = "no drive") -> tuple[la.M
     if CONSTRAINTS[constraint] is not None:
         mech.add_constraint(CONSTRAINTS[constraint]())
     DRIVES[drive](mech)
+    if FORCES[force] is not None:
+        mech.add_force(FORCES[force]())
     model = mech.compile()
     q = model.neutral()
     for body in model.bodies:

@@ -45,6 +45,10 @@ class StepEquation:
                 "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "
                 "use the sampled estimates"
             )
+        kinked = [*(f"servo {s.name!r}" for s in model.servos), *(f"dry friction of joint {j!r}" for j in model.joints_with_dry_friction)]
+        if kinked:
+            names = ", ".join(kinked)
+            raise StateError(f"forces with kinks have no second derivative, and no step can be certified with {names}; give dt in s")
         self.model, self.state = model, state
         self.tensors = MassTensors(model)
         self.q, self.p = np.array(state.q), np.array(state.p)
@@ -87,7 +91,8 @@ class StepEquation:
         other = copy(self)
         for name in ("M", "M1", "proof"):
             other.__dict__.pop(name, None)
-        other.q, other.v0, other.p = (x.astype(np.longdouble) for x in (self.q, self.v0, self.p))
+        for name in ("q", "v0", "p"):
+            setattr(other, name, getattr(self, name).astype(np.longdouble))
         return other
 
     def value(self, v: Array, h: float) -> Array:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiling.records import allocate
 from ..errors import StateError
 from ..joints.base import Joint
-from ..compiling.records import allocate
 from ..kernels.solvability.layout import Screws
 from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
 from ..model import Model

@@ -118,7 +118,7 @@ def check_constraint(
         if isinstance(integrator, (Variational, Maximal)) and integrator.retraction in INVERSE_RETRACTIONS:
             case.law_impulse(integrator, long)
     assert report.orders, f"{case.name}: every integrator refuses it: {report.refused}"
-    if case.between_bodies:
+    if case.between_bodies or case.on_positions:
         case.law_agreement()
     case.law_redundancy()
     return report

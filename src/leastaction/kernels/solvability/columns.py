@@ -9,7 +9,7 @@ M, d(Mv)/dq, dM/dq and d2(Mv)/dq2 follow by the product rule, in O(n^3) for ever
 import math
 
 from ...compiling.decorators import inlined, kernel
-from ...lie.algebra import add, axpy, cross, dot, load3, load6, load9, matmul, matvec, store6, store9, symvec, tmatvec
+from ...lie.algebra import add, axpy, cross, load3, load6, load9, matmul, matvec, store6, store9, symvec, tmatvec
 
 
 @inlined
