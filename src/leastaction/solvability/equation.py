@@ -44,10 +44,6 @@ class StepEquation:
                 "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "
                 "use the sampled estimates"
             )
-        kinked = [*(f"servo {s.name!r}" for s in model.servos), *(f"dry friction of joint {j!r}" for j in model.joints_with_dry_friction)]
-        if kinked:
-            named = ", ".join(kinked)
-            raise StateError(f"forces with kinks have no second derivative, and no step can be certified with {named}; give dt in seconds")
         self.model, self.state = model, state
         self.tensors = MassTensors(model)
         self.q, self.p = np.array(state.q), np.array(state.p)
