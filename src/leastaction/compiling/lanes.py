@@ -31,6 +31,7 @@ from numba import config, types
 from numba.extending import intrinsic
 
 from .numba_private import AVAILABLE, cgutils
+from .straight import definition
 from .vectors import Array, Number, Record, Vectors, is_wide, kind_of, known, known_number
 
 _LLVM_FUNCTIONS = {math.sqrt: "sqrt", math.floor: "floor", math.fabs: "fabs", abs: "fabs"}
@@ -444,5 +445,6 @@ _trees = {}
 
 def _tree(function):
     if function not in _trees:
-        _trees[function] = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        generated = function.__module__.startswith("leastaction_")
+        _trees[function] = definition(function) if generated else ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     return _trees[function]
