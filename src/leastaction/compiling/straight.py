@@ -20,6 +20,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+import weakref
 
 from llvmlite import ir
 from numba import config, types
@@ -34,11 +35,15 @@ LONGEST = 60  # statements of a piece
 def straight(function):
     if config.DISABLE_JIT or config.BOUNDSCHECK or not AVAILABLE:
         return kernel(function)
-    tree = _definition(function)
-    names = [a.arg for a in tree.args.args]
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    # Numba never forgets an intrinsic: it knows the function weakly, and what keeps the function is its own module
+    function.__globals__.setdefault("__straight__", []).append(function)
+    known = weakref.ref(function)
 
     def typed(arguments):
         def generate(context, builder, signature, values):
+            function = known()
+            tree = _definition(function)
             scope = dict(zip(names, zip(signature.args, values, strict=True), strict=True))
             if len(tree.body) > 4 * LONGEST:
                 _write_pieces(context, builder, scope, function.__globals__, tree.body)
