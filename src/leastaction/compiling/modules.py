@@ -46,8 +46,8 @@ def importable(function: Callable[..., Any]) -> Iterator[None]:
 def generated_module(title: str, made_from: str, make: Callable[[], str]) -> ModuleType:
     """The module made from this text; `make()` gives its source if it is not on disk yet.
 
-    Its name contains the hash of the text and of all compiled rooms: a change in either gives another module.  It lives as long as something
-    holds it; until then the same text gives the same module.
+    Its name contains the hash of the text and of all compiled rooms: a change in either gives another module.  It lives as long as
+    something holds it; until then the same text gives the same module.
     """
     digest = hashlib.sha256((made_from + cache.source_hash()).encode()).hexdigest()[:20]
     name = f"{_PREFIX}{title}_{digest}"

@@ -102,7 +102,8 @@ def compile_law(
     return Law(code.address, slopes is not None, code)
 
 
-_known: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()  # machine code by what it was made of, while it is in use
+#: machine code by what it was made of, while it is in use
+_known: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
 _last: deque[Any] = deque(maxlen=16)  # what was used last, also after the models that used it
 
 
