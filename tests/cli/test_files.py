@@ -48,12 +48,31 @@ def test_info_shows_the_tree(arm, capsys):
 
 
 def test_info_says_what_would_not_be_simulated(arm, capsys):
-    arm.write_text(ARM.replace("FRICTION", "0.5").replace("MIMIC", MIMIC))
+    arm.write_text(ARM.replace("FRICTION", '0.5" mu_coulomb="7').replace("MIMIC", MIMIC))
     code, known = answer(capsys, "info", arm)
     assert code == 0 and not known["simulates"] and len(known["constraints"]) == 1
-    assert any("dry friction 0.5 [friction]" in line for line in known["not simulated"])
-    code, known = answer(capsys, "info", arm, "--ignore", "friction")
-    assert known["simulates"] and any("friction" in note for note in known["notes"])
+    assert any('mu_coulomb="7"' in line and "[dynamics]" in line for line in known["not simulated"])
+    code, known = answer(capsys, "info", arm, "--ignore", "dynamics")
+    assert known["simulates"] and any("dynamics" in note for note in known["notes"])
+    assert any("DryFriction" in force for force in known["forces"])
+
+
+def test_a_run_ends_where_it_is_told_to(arm, capsys):
+    words = ("run", arm, "--q", "shoulder=0.5", "--q", "elbow=0.3", "--dt", 0.01, "--duration", 2)
+    code, known = answer(capsys, *words, "--stop", "shoulder < 0.1")
+    assert code == 0 and abs(known["end"]["shoulder"] - 0.1) < 1e-9 and known["time"] == known["events"][0]["time"]
+    assert "event 'shoulder < 0.1', falling" in known["message"]
+    code, known = answer(capsys, *words, "--stop", "lower.x>0", "--stop", "elbow > 50")
+    assert code == 0 and [event["name"] for event in known["events"]] == ["lower.x>0"]
+    for wrong, message in (
+        ("elbow = 1", "write it as 'elbow > 0.5'"),
+        ("elbow > a", "write it as 'elbow > 0.5'"),
+        ("elbo > 1", "there is no 'elbo'; coordinates are 'shoulder', 'elbow'"),
+        ("lower.w > 1", "name.x, .y or .z"),
+        ("elbow < 1", "it is so at the start already, elbow = 0.3"),
+    ):
+        code, known = answer(capsys, *words, "--stop", wrong)
+        assert code == 1 and message in known["error"] and wrong in known["error"]
 
 
 def test_info_of_what_cannot_be_compiled(tmp_path, capsys):

@@ -1,6 +1,6 @@
 """The step in maximal coordinates once more, from definitions alone: 4x4 matrices, any number type, no formula shared with the kernels.
 
-    mu_i - target_i - (G0' lambda)_i - (half impulses of dampers)_i = 0        g(T_end) = 0
+    mu_i + (momenta of rotors)_i - target_i - (G0' lambda)_i - (half impulses of dampers)_i = 0        g(T_end, t_end) = 0
 
 mu is minus the derivative of the discrete kinetic action x'Gx / 2h in the start of the step.  G0 are complex-step derivatives of the
 constraints at the node (for constraints on velocities: the virtual displacements they forbid), dampers push along the smallest wrenches
@@ -9,11 +9,14 @@ that do work on their coordinates alone.  The Newton matrix is the complex-step 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.constraints import base
 from leastaction.constraints.base import Closure
+from leastaction.constraints.rows import ACROSS, ALONG, HEIGHT
 from leastaction.coordinates.network import Network
 from leastaction.joints import SymbolicJoint
 from leastaction.joints.reference import quaternion_of
@@ -27,18 +30,23 @@ from leastaction.testing.row_values import row_value
 
 _TINY = 1e-40  # of complex steps
 
+Functions = Mapping[str, Callable[[Array, float], Array]]  #: name of a constraint -> h(coordinates (..., k), t)
+
 
 class StepReference:
     """One step of a network: the node, target momenta and multipliers of `flow`, and any end poses."""
 
-    def __init__(self, network: Network, flow: Flow, h: float, retraction: str):
-        self.network, self.flow, self.h, self.retraction = network, flow, h, retraction
+    def __init__(self, network: Network, flow: Flow, h: float, retraction: str, functions: Functions | None = None):
+        """functions: of constraints on coordinates, by name, in any number type."""
+        self.network, self.flow, self.h, self.retraction, self.functions = network, flow, h, retraction, functions or {}
         self.model, self.n = network.model, len(network.model.bodies)
         self.node, self.end = _poses(flow.node), _poses(flow.end)
         self.multipliers = flow.d[6 * self.n :].copy()
         self.target = flow.target[1:].copy()
+        self.time = 0.0  # at which constraints are evaluated
         self._directions = self._force_directions()  # (m, n, 6)
-        self._dampers = [self._damper(i) for i in range(1, self.n + 1)]
+        self.time = h
+        self._dampers = [self._damper_and_rotor(i) for i in range(1, self.n + 1)]
 
     def residual(self, T: Array | None = None, multipliers: Array | None = None) -> Array:
         """(..., 6n + m) for the end poses T (..., n+1, 4, 4); those of the flow if left out."""
@@ -48,8 +56,8 @@ class StepReference:
         momenta = momenta - np.einsum("...m,mne->...ne", lam, self._directions)
         for i, push in enumerate(self._dampers, start=1):
             if push is not None:
-                damping, wrenches = push  # (nv,), (nv, n, 6)
-                momenta = momenta + np.einsum("...j,jne->...ne", damping / 2 * self._increment(i, T), wrenches)
+                factor, wrenches = push  # (nv,), (nv, n, 6)
+                momenta = momenta + np.einsum("...j,jne->...ne", factor * self._increment(i, T), wrenches)
         shape = momenta.shape[:-2]
         return np.concatenate([momenta.reshape(*shape, 6 * self.n), np.broadcast_to(self.values(T), (*shape, len(lam.T)))], -1)
 
@@ -126,40 +134,92 @@ class StepReference:
         if closure.kind == base.GEAR:
             (i, j), (ratio, offset) = closure.joints, closure.numbers
             return [self._coordinates(i, T)[..., 0] - ratio * self._coordinates(j, T)[..., 0] - offset]
-        before, after = self._frame(closure.b, self.node), self._frame(closure.b, T)
-        move = after[..., :3, 3] - before[..., :3, 3]
+        if closure.kind == base.COORDINATES:  # the node stands at the time 0
+            q = np.concatenate([self._coordinates(i, T) for i in range(1, self.n + 1)], -1)
+            first = np.cumsum([0, *(b.joint.nq for b in self.model.bodies)])
+            assert [int(x) for x in self.model.tree.link[1:, L.QI]] == first[:-1].tolist()
+            return [self.functions[closure.name](q[..., [at for at, _ in closure.arguments]], self.time)]
+        return self._velocity_values(closure, T)
+
+    def _seen(self, closure: Closure, T: Array) -> Array:
+        """Pose of frame b in frame a."""
+        return mat.rigid_inverse(self._frame(closure.a, T)) @ self._frame(closure.b, T)
+
+    def _velocity_values(self, closure: Closure, T: Array) -> list[Array]:
+        """Rows of constraints on velocities over the step, in the axes of frame a."""
+        before, after = self._seen(closure, self.node), self._seen(closure, T)
+        move = after[..., :3, 3] - before[:3, 3]
         w = np.array(closure.rows[0].w)
-        mean = (mat.times(before[..., :3, :3], w) + mat.times(after[..., :3, :3], w)) / 2
+        mean = (mat.times(before[:3, :3], w) + mat.times(after[..., :3, :3], w)) / 2
         if closure.kind == base.SKATE:
             return [mat.dot(mean, move)]
-        radius, height = closure.numbers
+        turn = mat.times(before[:3, :3], mat.log(mat.rigid_inverse(before) @ after)[..., :3])
+        if closure.kind == base.ELLIPSOID:
+            lever = (self._lowest(closure, before) + self._lowest(closure, after)) / 2
+        else:
+            lever = closure.numbers[0] * self._contact(closure, mean, before[:3, 3] + move / 2)
+        slip = move + mat.times(mat.hat(turn), lever)
+        directions = self._directions_of(closure, before, mean)
+        return [self._height(closure, after) if row.kind == HEIGHT else mat.dot(directions[row.kind], slip) for row in closure.rows]
+
+    def _contact(self, closure: Closure, axis: Array, centre: Array) -> Array:
+        """Unit vector from the centre of what rolls to where it touches."""
         normal = np.array(closure.rows[0].u)
-        lowest = after[..., :3, 3] + radius * _to_contact(normal, mat.times(after[..., :3, :3], w))
-        start, i = self.node[closure.b[0]], closure.b[0]
-        turn = mat.times(start[:3, :3], mat.log(mat.rigid_inverse(start) @ T[..., i, :, :])[..., :3])
-        slip = move + radius * mat.times(mat.hat(turn), _to_contact(normal, mean / mat.sqrt(mat.dot(mean, mean))[..., None]))
-        return [lowest @ normal - height, *(slip @ np.array(row.u) for row in closure.rows[1:])]
+        if closure.kind == base.ROLLING:
+            return _to_contact(normal, _unit(axis))
+        return -normal if closure.kind == base.BALL else -closure.numbers[2] * _unit(centre)
+
+    def _lowest(self, closure: Closure, pose: Array) -> Array:
+        """From the centre of an ellipsoid to its lowest point: where its surface x'A^-2 x = 1 has the normal of the plane."""
+        normal, squares = np.array(closure.rows[0].u), np.diag(np.square(closure.numbers))
+        seen = pose[..., :3, :3] @ squares @ np.swapaxes(pose[..., :3, :3], -1, -2)
+        return -mat.times(seen, normal) / mat.sqrt(mat.dot(normal, mat.times(seen, normal)))[..., None]
+
+    def _directions_of(self, closure: Closure, before: Array, axis: Array) -> dict[int, Array]:
+        """Along and across."""
+        normal = np.array(closure.rows[0].u)
+        if closure.kind == base.ROLLING:
+            along = _unit(mat.times(mat.hat(axis), normal))
+            return {ALONG: along, ACROSS: mat.times(mat.hat(normal), along)}
+        axes = closure.a[1].R  # balls: orthogonal to the normal and the axis of body A that leans least to it
+        out = axes @ (normal if closure.kind != base.SPHERE else _unit(before[:3, 3]))
+        along = _unit(np.cross(np.eye(3)[np.argmin(np.abs(out))], out))
+        return {ALONG: axes.T @ along, ACROSS: axes.T @ np.cross(out, along)}
+
+    def _height(self, closure: Closure, after: Array) -> Array:
+        radius, normal, w = closure.numbers[0], np.array(closure.rows[0].u), np.array(closure.rows[0].w)
+        centre = after[..., :3, 3]
+        if closure.kind == base.SPHERE:
+            apart = closure.numbers[1]
+            return (mat.dot(centre, centre) - apart**2) / (2 * apart)
+        if closure.kind == base.ELLIPSOID:
+            return (centre + self._lowest(closure, after)) @ normal
+        return (centre + radius * self._contact(closure, mat.times(after[..., :3, :3], w), centre)) @ normal
 
     def _force_directions(self) -> Array:
-        """(m, n, 6) the constraints' rows at the node: of positions by complex steps, of velocities from the point they act on."""
+        """(m, n, 6) the constraints' rows at the node, by complex steps: of positions, and of velocities how the material point that
+        touches moves."""
         varied_nodes = np.tile(self.node.astype(complex), (6 * self.n, 1, 1, 1))
         for j in range(6 * self.n):
             varied_nodes[j, 1 + j // 6] = _stepped(self.node[1 + j // 6], j % 6)
         out = (self.values(varied_nodes).imag.T / _TINY).reshape(-1, self.n, 6)
         row = sum(6 - b.joint.nv for b in self.model.bodies)
         for closure in self.network.closures:
-            if closure.kind in (base.SKATE, base.ROLLING):
-                i, pose = closure.b
-                R, point = self.node[i][:3, :3], pose.p - self.network.net.com[i]
-                if closure.kind == base.SKATE:
-                    directions = [pose.R @ np.array(closure.rows[0].w)]
-                else:
-                    axis = R @ pose.R @ np.array(closure.rows[0].w)
-                    point = point + closure.numbers[0] * R.T @ _to_contact(np.array(closure.rows[0].u), axis)
-                    directions = [R.T @ np.array(r.u) for r in closure.rows]
-                for k, u in enumerate(directions):
-                    out[row + k] = 0.0
-                    out[row + k, i - 1] = np.concatenate([np.cross(point, u), u])
+            if closure.kind in base.ON_VELOCITIES:
+                here, seen = self._seen(closure, self.node), self._seen(closure, varied_nodes)
+                axis = here[:3, :3] @ np.array(closure.rows[0].w)
+                for k, r in enumerate(closure.rows):
+                    if r.kind == HEIGHT:
+                        continue
+                    at, u = np.zeros(4), axis
+                    at[3] = 1.0
+                    if closure.kind != base.SKATE:
+                        to = self._lowest(closure, here) if closure.kind == base.ELLIPSOID else closure.numbers[0] * self._contact(
+                            closure, axis, here[:3, 3]
+                        )  # fmt: skip
+                        at[:3] = here[:3, :3].T @ to
+                        u = self._directions_of(closure, here, axis)[r.kind]
+                    out[row + k] = ((seen @ at)[:, :3].imag @ u / _TINY).reshape(self.n, 6)
             row += closure.size
         return out
 
@@ -203,11 +263,12 @@ class StepReference:
         turn = 2 * mat.vee(mat.solve(J[..., :3, :3] + np.eye(3), J[..., :3, :3] - np.eye(3)))
         return np.concatenate([turn, J[..., :3, 3]], -1)[..., : joint.nv]
 
-    def _damper(self, i: int) -> tuple[Array, Array] | None:
-        """Damping (nv,) and wrenches (nv, n, 6) of unit joint forces at the node; None without dampers."""
+    def _damper_and_rotor(self, i: int) -> tuple[Array, Array] | None:
+        """c/2 + a/h (nv,) and wrenches (nv, n, 6) of unit joint forces at the node; None where both are zero."""
         joint, link = self.model.bodies[i - 1].joint, self.model.tree.link[i]
-        damping = self.model.tree.damping[link[L.VI] : link[L.VI] + joint.nv]
-        if not np.any(damping):
+        at = slice(link[L.VI], link[L.VI] + joint.nv)
+        factor = self.model.tree.damping[at] / 2 + self.model.tree.armature[at] / self.h
+        if not np.any(factor):
             return None
         q = self.flow.q[link[L.QI] : link[L.QI] + joint.nq]
         F = mat.rigid(joint.frame(), np.zeros(3))
@@ -221,7 +282,7 @@ class StepReference:
             for e in range(6):
                 T[e, other] = _stepped(self.node[other], e)
             out[:, other - 1] = Z @ _twists(self._joint_place(i, T)).T
-        return damping, out
+        return factor, out
 
 
 def _poses(poses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -243,6 +304,10 @@ def _to_contact(normal: Array, axis: Array) -> Array:
     """Unit vector in the plane of a disc that points to its lowest point."""
     down = (axis @ normal)[..., None] * axis - normal
     return down / mat.sqrt(mat.dot(down, down))[..., None]
+
+
+def _unit(x: Array) -> Array:
+    return x / mat.sqrt(mat.dot(x, x))[..., None]
 
 
 def _exponential(m: Array) -> Array:

@@ -33,6 +33,10 @@ class Asked(NamedTuple):
     with_first: bool  #: is the start kept?
     watch: LimitWatch | None  #: limits at which a member stops
     guard: bool
+    models: tuple[Model, ...] = ()  #: of every member, if they have parameters of their own
+
+    def model_of(self, k: int) -> Model:
+        return self.models[min(k, len(self.models) - 1)] if self.models else self.model
 
     @property
     def rows(self) -> int:
@@ -41,7 +45,7 @@ class Asked(NamedTuple):
 
     def start(self, k: int) -> State:
         """Of member k."""
-        return State.with_velocity(self.model, float(self.starts.t[k]), self.starts.q[k], self.starts.p[k], self.starts.v[k])
+        return State.with_velocity(self.model_of(k), float(self.starts.t[k]), self.starts.q[k], self.starts.p[k], self.starts.v[k])
 
     def forces(self, k: int) -> Array:
         """(1 or steps, nv) joint forces of member k."""
@@ -69,26 +73,21 @@ def collect_starts(model: Model, states: Iterable[State] | None, q: Coordinates,
         return starts
     coordinates = _rows(model, q, model.neutral(), model.q_slice, "q")
     velocities = _rows(model, v, np.zeros(model.nv), model.v_slice, "v")
-    if any(body.joint.has_quaternion for body in model.bodies):
-        for k, row in enumerate(coordinates):
-            try:
-                row[:] = model.coordinates(row)
-            except StateError as error:
-                raise StateError(f"member {k}: {error}") from None
+    model.normalise_quaternions(coordinates, "member")
     return Starts(coordinates, np.zeros((1, model.nv)), velocities, np.zeros(1))
 
 
-def with_momenta(model: Model, starts: Starts) -> Starts:
+def with_momenta(model: Model, models: tuple[Model, ...], starts: Starts) -> Starts:
     """Starts at rest or with the momenta of their velocities, as `model.state` has them."""
     p, moving = np.zeros_like(starts.v), np.flatnonzero(starts.v.any(axis=1))
-    if len(moving):
-        q = np.array([model.coordinates(row) for row in starts.q[moving]]) if _has_quaternions(model) else starts.q[moving]
+    q = starts.q[moving]
+    model.normalise_quaternions(q)  # once more, as `model.state` does
+    if models:
+        for k, row in zip(moving.tolist(), q, strict=True):
+            p[k] = Evaluator(models[min(k, len(models) - 1)])(VELOCITY, 0.0, row[None], starts.v[k : k + 1]).p[0]
+    elif len(moving):
         p[moving] = Evaluator(model)(VELOCITY, 0.0, q, starts.v[moving]).p
     return starts._replace(p=p)
-
-
-def _has_quaternions(model: Model) -> bool:
-    return any(body.joint.has_quaternion for body in model.bodies)
 
 
 def _rows(model: Model, value: Coordinates, base: Array, where, what: str) -> Array:
@@ -146,15 +145,17 @@ def checked_steps(dt: ArrayLike) -> Array:
 
 
 def checked_forces(tau: ArrayLike | Mapping[str, ArrayLike] | None, steps: int, model: Model) -> Array:
-    """(1 or batch, 1 or steps, nv)"""
+    """(1 or batch, 1 or steps, nv); with targets behind them where there are servos."""
     if tau is None:
-        return np.zeros((1, 1, model.nv))
+        return model.inputs()[None, None]
     if isinstance(tau, Mapping):
-        return _rows(model, tau, np.zeros(model.nv), model.v_slice, "tau")[:, None]
+        return _with_own_targets(model, _rows(model, tau, np.zeros(model.nv), model.v_slice, "tau")[:, None])
     forces = numbers(tau, "tau", StateError, finite=False)
     if forces.ndim == 1:
-        return model.velocities(forces, "tau")[None, None]
-    if forces.ndim != 3 or forces.shape[2] != model.nv or forces.shape[1] not in (1, steps) or 0 in forces.shape:
+        return model.inputs(forces)[None, None]
+    if forces.ndim == 3 and forces.shape[2] == model.nv:
+        forces = _with_own_targets(model, forces)
+    if forces.ndim != 3 or forces.shape[2] != model.inputs_per_step or forces.shape[1] not in (1, steps) or 0 in forces.shape:
         raise StateError(
             f"tau has shape {forces.shape}; it needs ({model.nv},), constant and the same for all, or (batch, {steps}, {model.nv}), where "
             "batch is 1 if it is the same for all members, and the number of steps is 1 if it is constant"
@@ -165,16 +166,25 @@ def checked_forces(tau: ArrayLike | Mapping[str, ArrayLike] | None, steps: int, 
     return forces
 
 
+def _with_own_targets(model: Model, forces: Array) -> Array:
+    """Joint forces with the targets that the servos have of themselves."""
+    if not model.servos:
+        return forces
+    aim = model.inputs()[model.nv :]
+    return np.concatenate([forces, np.broadcast_to(aim, (*forces.shape[:2], len(aim)))], axis=2)
+
+
 def check_members(asked: Asked) -> None:
     """What a simulation of each member alone would refuse to start from."""
-    model, starts = asked.model, asked.starts
+    starts = asked.starts
     if asked.watch is not None and (passed := asked.watch.passed(starts.q).any(axis=1)).any():
         k = int(np.argmax(passed))
         words = "; ".join(asked.watch.in_words(limit, starts.q[k], "is") for limit in asked.watch.beyond(starts.q[k]))
         raise StateError(f"member {k}: at the start {words}; start elsewhere, or with limits='ignore'")
-    if not model.has_symbolic_joints and not model.closures:
+    if not asked.model.has_symbolic_joints and not asked.model.closures:
         return
     for k in range(len(asked.dt)):
+        model = asked.model_of(k)
         if model.has_symbolic_joints and (singular := explain_singular(model, starts.q[k])):
             raise SingularMassError(f"the start of member {k} is singular: {singular}")
         try:

@@ -38,6 +38,8 @@ class _Interruptible(Simulator):
 class Singly:
     """All members of a batch, or those of one group."""
 
+    lanes = 1
+
     def __init__(self, asked: Asked, nodes: Nodes, violations: NDArray[np.float64] | None, stop: NDArray[np.int64]):
         self.asked, self.nodes, self.violations, self.stop = asked, nodes, violations, stop
         self.size = len(asked.dt)
@@ -73,7 +75,7 @@ class Singly:
         asked = self.asked
         limits = "ignore" if asked.watch is None else "stop"
         simulator = _Interruptible(
-            asked.model, asked.start(k), dt=float(asked.dt[k]), integrator=asked.integrator, guard=asked.guard, limits=limits
+            asked.model_of(k), asked.start(k), dt=float(asked.dt[k]), integrator=asked.integrator, guard=asked.guard, limits=limits
         )  # fmt: skip
         simulator.stop = self.stop
         forces = asked.forces(k)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks import listed, number, same, shown, whole_number
 from ..compiling.decorators import Direct
 from ..compiling.portable import Carrier
+from ..coordinates import ties as tree
 from ..errors import StateError
 from ..forces.functions import explain_failure
 from ..kernels.solving.memory import LAST_RESIDUAL, SCALE, START, TIME
@@ -24,7 +25,7 @@ from .memory import Memory, arrays_of
 __all__ = ["KICKED_MOMENTUM", "VELOCITY", "Advance", "CompiledStepper", "Integrator", "Record", "Stepper", "make_record"]
 
 
-@dataclass
+@dataclass(slots=True)
 class Advance:
     """Outcome of `Stepper.advance`: steps made, and why it stopped early if it did."""
 
@@ -32,6 +33,8 @@ class Advance:
     failure: str = ""  #: empty, or what went wrong and what to try
     residual: float = 0.0
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
+    event: Any = None  #: or where within the last step, which does not count, the run ends; see events/watch.py
+    outside: bool = False  #: was that where the joint is not described any more, and is that an error?
 
 
 class Starts(NamedTuple):
@@ -72,6 +75,9 @@ class Stepper:
     def recall(self, memory: Memory) -> None:
         """Be as another stepper was, started from the same state, when it said `remember`."""
         raise TypeError(f"{type(self).__name__} does not say how it goes on: override remember() and recall(memory)")
+
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        """What `before` kept account of: without its last `further` steps, in place of which one of so many seconds led here."""
 
     def make_record(self, rows: int, steps: int, every: int = 1) -> Record:
         """An empty record of this stepper with room for so many nodes and steps."""
@@ -140,6 +146,14 @@ class CompiledStepper(Stepper):
         )
 
 
+class InStages(CompiledStepper):
+    """Added to the stepper of an integrator: a sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
+
+    def __init__(self, integrator: Integrator, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
+        self.gammas = gammas
+        super().__init__(integrator, model, state, dt)  # type: ignore[call-arg, arg-type]
+
+
 class Integrator(Carrier):
     """Base class.  A new integrator is a new file with a subclass and its stepper."""
 
@@ -158,12 +172,21 @@ class Integrator(Carrier):
                 f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Variational() or Maximal()"
             )
 
-    def refuse_charts(self, model: Model) -> None:
-        """To be called by integrators that cannot change the coordinates of a joint on the way."""
+    def refuse_velocity_constraints(self, model: Model) -> None:
+        """To be called by integrators that keep constraints on positions only."""
+        if named := tree.on_velocities(model.closures):
+            raise StateError(
+                f"{type(self).__name__} does not keep constraints on velocities, as {listed(named)} of {model.name!r}; "
+                "use integrator=Variational() or Maximal()"
+            )
+
+    def refuse_charts(self, model: Model, made_of: str = "") -> None:
+        """To be called by integrators that cannot change the coordinates of a joint on the way; made_of: said before the name."""
         charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
         if charted:
             raise StateError(
-                f"{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational(), or give them one chart"
+                f"{made_of}{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational() or Maximal(), "
+                "or give them one chart"
             )
 
     def refuse_armature(self, model: Model) -> None:
@@ -173,6 +196,36 @@ class Integrator(Carrier):
             raise StateError(
                 f"{type(self).__name__} knows the inertia of bodies only, and joint {listed(geared)} of {model.name!r} has an armature; "
                 "use integrator=Variational(), or describe the rotor as a body with a Gear"
+            )
+
+    def refuse_dry_friction(self, model: Model, why: str) -> None:
+        """To be called by integrators that cannot tell whether a joint sticks."""
+        if sticking := model.joints_with_dry_friction:
+            raise StateError(
+                f"{type(self).__name__} cannot let joints stick: {why}, and joint {listed(sticking)} of {model.name!r} has dry friction; "
+                "use integrator=Variational(), Midpoint() or Trapezoid()"
+            )
+
+    def refuse_overheld(self, model: Model, state: State) -> None:
+        """To be called where there are constraints: if all joints with dry friction stick, each must still have a joint to act on."""
+        sticking = model.joints_with_dry_friction
+        if not sticking or not model.closures:
+            return
+        J = tree.jacobian(model, state.q)
+        if np.linalg.matrix_rank(J[:, model.tree.friction == 0.0]) < np.linalg.matrix_rank(J):
+            raise StateError(
+                f"constraint {listed([c.name for c in model.closures])} couples joints that have dry friction ({listed(sticking)}), so "
+                "that it is not determined which of them holds the others; give dry friction to fewer joints of each loop, as many as it "
+                "has degrees of freedom, and to none whose motion is prescribed"
+            )
+
+    def refuse_servos(self, model: Model, why: str) -> None:
+        """To be called by integrators that cannot take the force of a servo at the end of a step."""
+        if model.servos:
+            raise StateError(
+                f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo "
+                f"{listed([s.name for s in model.servos])}; use integrator=Variational(), Midpoint() or Trapezoid(), "
+                "or a control law with small gains in their place"
             )
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
@@ -190,6 +243,11 @@ class Integrator(Carrier):
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> Stepper:
         """Stepper of the composition with steps gammas[i] * dt; it records as this integrator does with the step gammas[0] * dt."""
         raise TypeError(f"{type(self).__name__} does not say how it is composed: override start_composed")
+
+    @property
+    def single(self) -> Integrator:
+        """The integrator whose one step, of the length it had, is a step of this one."""
+        return self
 
     def recording(self, dt: float) -> tuple[int, float]:
         """What the stepper records beside q: (KICKED_MOMENTUM, kick), p + kick * forces(q), or (VELOCITY, 0)."""

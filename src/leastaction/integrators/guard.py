@@ -101,6 +101,10 @@ class GuardedStepper(Stepper):
         self._begun, self._made = float(memory["clock"][0]), int(memory["clock"][1])
         self.subdivided = [(float(t), int(parts)) for t, parts in memory["subdivided"]]
 
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        assert isinstance(before, GuardedStepper)
+        self.subdivided = [(t, parts) for t, parts in before.subdivided if t < self.state.t]
+
     def advance(self, steps: int, tau: Array, record: Record, end: float = np.inf) -> Advance:
         done = 0
         while done < steps:
@@ -202,7 +206,7 @@ def on_branch(model: Model, integrator: Integrator, q0: Array, q1: Array, dt: fl
         return False
     root = np.linalg.inv(np.linalg.cholesky(mass_matrix(model, q0)))
     scaled = root @ J @ root.T
-    if model.closures and tree.in_tree(model.closures):
+    if model.closures:
         start, end = (_allowed(tree.jacobian(model, q) @ root.T) for q in (q0, q1))
         scaled = start.T @ scaled @ end @ (end.T @ start)
     return bool(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0] > REGULAR) if scaled.size else True

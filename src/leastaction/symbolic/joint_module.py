@@ -22,8 +22,8 @@ from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
 from leastaction.compiling.straight import straight
 from leastaction.symbolic.runtime import (
-    BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, Tape, compiled_joint, half_sincos, interpret, kernel, quaternion_of_difference, sign,
-    sincos, stack,
+    BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, Tape, compiled_joint, floor, half_sincos, interpret, kernel, quaternion_of_difference,
+    sign, sincos, stack,
 )
 
 on_disk = True

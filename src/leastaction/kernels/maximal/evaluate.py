@@ -118,38 +118,6 @@ def minimal_entry(m, net, flow, V, q, v, errors):
 
 
 @entry
-def consistent_velocities(m, w, net, flow, q, p, v):
-    """Joint velocities (T, nv) of the joint momenta p at q that the constraints allow: the smallest change of momentum makes them so."""
-    n = flow.node.shape[0]
-    for k in range(q.shape[0]):
-        set_node(m, w, net, flow, q[k])
-        for j in range(flow.d.shape[0]):
-            flow.d[j] = 0.0
-        place_end(flow)
-        values(m, net, flow, flow.r, 6 * (n - 1))  # as a whole step without motion, for what the derivatives need
-        for j in range(flow.d.shape[0]):
-            flow.r[j] = 0.0
-        for i in range(n):
-            for e in range(6):
-                flow.x[i, e], flow.wrench[i, e] = 0.0, 0.0
-        for j in range(flow.load.shape[0]):
-            flow.load[j] = p[k, j]
-        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.wrench)
-        for i in range(1, n):
-            for e in range(6):
-                flow.r[6 * (i - 1) + e] = flow.wrench[i, e]
-        assemble(m, net, flow, 1.0, 0, False)
-        factorise(net, flow)
-        solve(net, flow)
-        for i in range(1, n):
-            for e in range(6):
-                flow.wrench[i, e] = flow.z[6 * (i - 1) + e]
-        for e in range(6):
-            flow.wrench[0, e] = 0.0
-        joint_velocities(m, net, flow, flow.q, flow.wrench, v[k])
-
-
-@entry
 def residual_entry(m, net, flow, h, t, retraction):
     """Residual at Flow.d; Flow.node and target as they stand."""
     evaluate(m, net, flow, h, t, retraction)
@@ -166,6 +134,14 @@ def solve_entry(net, flow):
     """Factorise Flow.values and solve for Flow.z = J^-1 r."""
     factorise(net, flow)
     solve(net, flow)
+
+
+@entry
+def add_rotors(m, net, flow, v):
+    """target += momenta of rotors at the node, joints moving with v."""
+    for j in range(v.shape[0]):
+        flow.load[j] = m.armature[j] * v[j]
+    add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.target)
 
 
 @entry

@@ -16,22 +16,38 @@ from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
+from ...joints import dispatch
 from ..constraints.bordered import correct, impulse_size, keep_impulses, products, set_scales, violation
 from ..constraints.ties import RANK, Ties, constrain_node, place_anchors, row_values
 from ..constraints.ties import gradients as constraint_gradients
+from ..lagrangian import balls
 from ..lagrangian.derivatives import curvatures, gradients
 from ..lagrangian.frames import Frames
 from ..lagrangian.laws import add_law_damping, add_law_forces
 from ..lagrangian.layout import Lagrangian
 from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
-from ..solving.memory import SCALE, TIME
+from ..solving.memory import ALWAYS_NEW, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..tree.actuation import (
+    arrive_driven,
+    begin_actuation,
+    brace,
+    drive_joints,
+    forget_stops,
+    hold_joints,
+    is_actuated,
+    keep_pulls,
+    keep_slopes,
+    slopes_changed,
+    stop_at_kinks,
+    turns,
+)
 from ..tree.drnea import set_node
-from ..tree.layout import P, R, Tree, Work
+from ..tree.layout import KIND, NV, QI, VI, P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
-from ..tree.step import give_up, start_step
+from ..tree.step import advance_coordinates, give_up, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .variational import back_to_last, guess, move_unknowns, write_step
 
@@ -39,7 +55,7 @@ from .variational import back_to_last, guess, move_unknowns, write_step
 class Newton(NamedTuple):
     """Memory of Newton's method."""
 
-    middle: floats("nv")  # configuration q + alpha d
+    middle: floats("nq")  # configuration q + alpha d
     velocity: floats("nv")  # d/h
     force: floats("nv")  # forces without a potential
     custom: floats("nv")  # those of the user
@@ -102,8 +118,12 @@ def residual(how, a, t):
     m, lag, w, newton, alpha, h = a.m, a.lag, a.w, a.newton, a.options.alpha, a.options.h
     nv = w.d.shape[0]
     for j in range(nv):
-        newton.middle[j] = w.q[j] + alpha * w.d[j]
         newton.velocity[j] = w.d[j] / h
+    if has_balls(a.frames):
+        balls.place_middle(a.frames, lag, w, newton.middle)
+    else:
+        for j in range(nv):
+            newton.middle[j] = w.q[j] + alpha * w.d[j]
     how.gradients(a)
     if calls_user_functions(m):
         custom_forces(m, t + alpha * h, newton.middle, w.d, h, w.z, newton.custom)
@@ -111,7 +131,16 @@ def residual(how, a, t):
     for j in range(nv):
         newton.force[j] = lag.force[j] - m.damping[j] * newton.velocity[j] + newton.custom[j]
         w.r[j] = lag.v[j] - (1.0 - alpha) * h * lag.q[j] - 0.5 * h * newton.force[j] - w.target[j]
+    if has_balls(a.frames):
+        balls.leave(a.frames, lag, w, h, newton.force)
+    if is_actuated(m):
+        drive_joints(m, w, h)
     return largest(w.r)
+
+
+@inlined
+def has_balls(frames):
+    return frames.balls.shape[0] > 0
 
 
 @inlined
@@ -130,6 +159,8 @@ def jacobian(how, a, J):
             for j in range(nv):
                 J[i, j] -= 0.5 * h * alpha * lag.force_q[i, j]
     add_law_damping(a.w.laws, m, a.frames, lag, a.w, J)
+    if has_balls(a.frames):
+        balls.add_turning(a.frames, lag, a.w, h, J)
 
 
 @kernel
@@ -139,16 +170,20 @@ def hold(m, w, end, con, t):
         for j in range(w.r.shape[0]):
             w.r[j] -= con.lam[a] * con.J0[a, j]
     for j in range(w.q.shape[0]):
-        end.q[j] = w.q[j] + w.d[j]
+        end.q[j] = w.q[j]
+    for i in range(1, m.link.shape[0]):
+        dispatch.advance(m.link[i, KIND], end.q, m.link[i, QI], w.d, m.link[i, VI], m.link[i, NV])
     set_node(m, end, 1.0, 0.0, False, end.load)
     place_anchors(m, end, con)
     row_values(m, end, con, con.start, con.apart, t, 0.0)
 
 
 @kernel
-def border(m, w, newton, end, con, t):
+def border(m, frames, w, newton, end, con, t, h):
     """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J1)
+    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, h, con.J1)
+    if has_balls(frames):
+        balls.per_increment(frames, w.d, con.J1)
     for a in range(con.J0.shape[0]):
         for j in range(con.J0.shape[1]):
             con.Y[a, j] = con.J0[a, j]
@@ -174,10 +209,17 @@ def evaluate_step(how, a, end, con, first):
         if con is not None:
             memory[SCALE] = max(memory[SCALE], impulse_size(con))
             set_scales(w, con)
+        if is_actuated(a.m):
+            memory[SCALE] = max(memory[SCALE], w.drive_size[0])
+            forget_stops(w)
         grow_old(memory)
     if con is not None:
         hold(a.m, w, end, con, memory[TIME] + h)
-        norm = max(largest(w.r), memory[SCALE] * violation(con))
+        norm = memory[SCALE] * violation(con)
+    if a.m.has_friction:
+        hold_joints(a.m, w)
+    if con is not None or a.m.has_friction:
+        norm = max(largest(w.r), norm if con is not None else 0.0)
     return relative_size(norm, a.options.tol * memory[SCALE])
 
 
@@ -188,17 +230,24 @@ def choose(s, size):
 
 @inlined
 def choose_factorisation(how, a, end, con, size):
+    if is_actuated(a.m) and slopes_changed(a.w):
+        a.memory[RATE] = ALWAYS_NEW
     used = choose_soonest(a.memory, size, False, False)
     if used != OLD:
         jacobian(how, a, a.newton.J)
+        if is_actuated(a.m):
+            keep_slopes(a.w)
+            brace(a.newton.J, a.w, False)
         lu_factor(a.newton.J, a.newton.pivot, a.w.d.shape[0])
         if con is not None:
-            border(a.m, a.w, a.newton, end, con, a.memory[TIME] + a.options.h)
+            border(a.m, a.frames, a.w, a.newton, end, con, a.memory[TIME] + a.options.h, a.options.h)
     return used
 
 
 @inlined
 def solve(s):
+    if s.a.m.has_friction:
+        keep_pulls(s.a.m, s.a.w)
     return solve_linear(s.a.w, s.a.newton, s.a.con)
 
 
@@ -219,6 +268,8 @@ def solve_linear(w, newton, con):
 @inlined
 def move(s, fraction):
     move_unknowns(s.a.w.d, s.a.w.d_old, s.a.w.step, s.a.con, fraction)
+    if is_actuated(s.a.m):
+        stop_at_kinks(s.a.m, s.a.w, s.a.options.h, 1.0, s.a.w.d_old, s.a.w.d)
 
 
 @inlined
@@ -226,7 +277,12 @@ def restart(s):
     back_to_last(s.a.w.d, s.a.w.d_last, s.a.con)
 
 
-EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrinks, restart, (CAREFUL, CAREFUL))
+@inlined
+def shrinks(s, new, old, fraction, correction, manner):
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.a.m, s.a.w, new, 10.0 * old)
+
+
+EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (CAREFUL, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step
@@ -235,6 +291,8 @@ EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrink
 @inlined
 def begin(s):
     begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory)
+    if is_actuated(s.a.m):
+        begin_actuation(s.a.w, s.a.options.h)
 
 
 @inlined
@@ -258,19 +316,29 @@ def step(s, tau, row):
 @inlined
 def finish_step(a, end, con, tau, row, size):
     """Go to the end of the step if it is solved, back to its start if not; returns the status."""
-    m, lag, w, memory, h = a.m, a.lag, a.w, a.memory, a.options.h
     if not (size <= 1.0):
-        give_up(w, memory)
-        back_to_last(w.d, w.d_last, con)
+        give_up(a.w, a.memory)
+        back_to_last(a.w.d, a.w.d_last, con)
         return STALLED if size < UNBOUNDED else NOT_FINITE
+    tick(a.memory, a.options.h)
+    arrive(a, end, con, a.memory[TIME], tau, row)
+    return FINISHED
+
+
+@inlined
+def arrive(a, end, con, t, tau, row):
+    """Move to the end of the step, at time t: new coordinates, and the momentum that arrives there."""
+    m, lag, w, h = a.m, a.lag, a.w, a.options.h
     for j in range(w.d.shape[0]):
         # what is left of the residual enters the next step, so that errors of the solver do not add up
         w.target[j] = lag.v[j] + a.options.alpha * h * lag.q[j] + 0.5 * h * (a.newton.force[j] + tau[row, j]) - w.r[j]
-        w.q[j] += w.d[j]
-    tick(memory, h)
+    if has_balls(a.frames):
+        balls.arrive(a.frames, lag, w, h, a.newton.force, tau, row)
+    advance_coordinates(m, w)
+    if is_actuated(m):
+        arrive_driven(w, h, h)
     if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
-    return FINISHED
+        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
 
 
 @inlined
