@@ -83,7 +83,7 @@ def compile_force(function):
 
 def _light(code):
     """The same machine code without what only compiling needs."""
-    forget_intermediate_code(code._library)
+    forget_intermediate_code(getattr(code, "_library", None))
     return code
 
 

@@ -170,6 +170,8 @@ if AVAILABLE:
     @global_compiler_lock
     def forget_intermediate_code(library: Any) -> None:
         """Give back what the engine keeps of a finished function beside its machine code: a megabyte and more."""
+        if library is None:
+            return
         engine = library._codegen._engine._ee
         for part in (library, *library._linking_libraries):
             module = getattr(part, "_final_module", None)
