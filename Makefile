@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds fuzz mutation lint robots kills wheel bench papers docs clean
+.PHONY: demo test public bounds fuzz mutation lint robots kills wheel bench papers docs thumbnails clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -65,8 +65,12 @@ bench: $(VENV)/.ready-bench
 docs: $(VENV)/.ready-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
+# pictures of the gallery, taken in a headless Chromium (make thumbnails NAMES="heavy-top four-bar")
+thumbnails: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.thumbnails $(NAMES)
+
 clean:
-	rm -rf $(VENV) demo papers-report docs/_build docs/api.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo papers-report docs/_build docs/api.rst docs/_cards.html docs/_static/cards.css gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -36,6 +36,7 @@ class Robot:
     package: Path  #: folder that is trusted: files of a package name each other
     ignored: tuple[str, ...] = ()
     model: la.Model | None = None
+    passive: la.Model | None = None  #: without actuators and dry friction, which are off in MuJoCo too
     refused: str = ""
     measured: dict[str, float] = field(default_factory=dict)
 
@@ -57,6 +58,8 @@ def read(robot: Robot) -> None:
     while True:
         try:
             robot.model = la.load(robot.file, ignore=robot.ignored, packages=robot.package).compile()
+            without = [*robot.ignored, "actuator", "frictionloss"]
+            robot.passive = la.load(robot.file, ignore=without, packages=robot.package).compile()
         except la.MechanismError as error:
             asked = str(error).partition("ignore=[")[2].partition("]")[0]
             needed = tuple(name for name in NOT_SIMULATED if f"'{name}'" in asked and name not in robot.ignored)
@@ -72,11 +75,11 @@ def measure(robot: Robot, states: int) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
     from support import mjcf as beside  # how tests compare with MuJoCo
 
-    assert robot.model is not None
-    theirs = beside.Theirs(robot.file, robot.model, robot.package)
+    assert robot.passive is not None
+    theirs = beside.Theirs(robot.file, robot.passive, robot.package)
     inertia, forces = beside.differences(theirs, states)
     robot.measured = {"M": inertia, "forces": forces}
-    rng, model = np.random.default_rng(0), robot.model
+    rng, model = np.random.default_rng(0), robot.passive
     mech = model.description
     start = model.state(model.coordinates(mech.keyframes.get("qpos0", {}).get("q")), 0.3 * rng.normal(size=model.nv))
     if model.closures:

@@ -11,9 +11,7 @@ import time
 from pathlib import Path
 
 import leastaction as la
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from support.browser import Browser, missing  # noqa: E402
+from leastaction.film.browser import Browser, missing
 
 _SECONDS = 6.0  # of playback that are counted
 _WANTED = {"30-link chain": 15.0, "1000-link chain": 8.0}  # frames per second

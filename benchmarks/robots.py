@@ -200,7 +200,7 @@ def passive(
 
 def flies(robot: Robot) -> dict[str, float]:
     """Energy errors of order 2, by what halving the step divides them, and of order 4, which knows no couplings: without them."""
-    uncoupled = read(robot.file, robot.floating, also=("damping", "mimic")) if robot.model.closures else robot
+    uncoupled = read(robot.file, robot.floating, also=("damping", "friction", "mimic")) if robot.model.closures else robot
     second, half, fourth = passive(robot), passive(robot, STEP / 2), passive(uncoupled, STEP, FOURTH)
     got = {"order 2": second, "gain": second / half if half > ROUND_OFF else np.nan, "order 4": fourth}
     if not _is_four(got["gain"]) and half > ROUND_OFF:
@@ -240,8 +240,8 @@ def measure(quick: bool = False, show=lambda text: print(text, file=sys.stderr, 
                 robot.measured = compare(robot, 2 if quick else CONFIGURATIONS)
                 robot.refused = explain_singular(robot.model, robot.model.neutral())
                 if not robot.refused:
-                    robot.measured |= flies(read(file, floating, also=("damping",)))
-                    robot.elsewhere = [] if quick else elsewhere(read(file, floating, also=("damping", "mimic")))
+                    robot.measured |= flies(read(file, floating, also=("damping", "friction")))
+                    robot.elsewhere = [] if quick else elsewhere(read(file, floating, also=("damping", "friction", "mimic")))
             show(f"{short(file)} {'floating' if floating else 'fixed'}: {robot.refused or robot.measured}")
     return robots
 
@@ -299,9 +299,9 @@ _PAGE = """# Robots
 Written by `python -m benchmarks robots` (`make robots`). Every URDF file of PyPI's `example-robot-data` ({count} files), with a fixed
 and a floating base, is read ([how](urdf.md)) and compared with Pinocchio, which reads the same file: joints by name, total mass, mass
 matrix, gravity torque and the pose of every link at {configurations} random configurations. Then it is let go for
-{seconds:g} s in steps of {step:g} ms, damping off, limits ignored: with a fixed base at rest in its zero position (or nearest to it within
-its limits), with a floating one thrown, with random velocities of about 1 rad/s. {good} of {all} are read and simulated, every step
-converged; the others are refused by name, below.
+{seconds:g} s in steps of {step:g} ms, damping and dry friction off, limits ignored: with a fixed base at rest in its zero position (or
+nearest to it within its limits), with a floating one thrown, with random velocities of about 1 rad/s. {good} of {all} are read and
+simulated, every step converged; the others are refused by name, below.
 
 - *ignore*: what had to be named because it is not simulated
 - *M*, *gravity*, *frames*: largest difference from Pinocchio, relative (frames: m and 1)

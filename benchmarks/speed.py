@@ -51,6 +51,10 @@ class Comparison:
             candidates[peer.name] = built
         self.times = Interleaved(candidates, case.q, case.v, fixed_reps={STEP: timed_steps(case)})
 
+    def add(self, name: str, candidate: ours.Step) -> None:
+        """Another column of ours, timed over the same stretch of the motion."""
+        self.times.add(name, candidate, timed_steps(self.case))
+
     def row(self) -> Row:
         return Row(self.case, self.times.best, self.step.evaluations, self.times.confirmed, self.left_out)
 

@@ -38,13 +38,19 @@ class Interleaved:
 
     def __init__(self, candidates: Mapping[str, Timed], q, v, *, slice_seconds: float = 0.01, fixed_reps: Mapping[str, int] | None = None):
         """fixed_reps: {name: calls per repeat} where the work of a call depends on how many came before."""
-        self.candidates, self.q, self.v = candidates, q, v
-        self.samples: dict[str, list[float]] = {name: [] for name in candidates}
-        self.reps = dict(fixed_reps or {})
-        for name, candidate in candidates.items():  # the first calls warm up and tell how many calls fill a slice
-            candidate.set_state(q, v)
-            candidate.timed(3)
-            self.reps.setdefault(name, int(np.clip(slice_seconds / candidate.timed(3), 3, 20_000)))
+        self.q, self.v, self.slice_seconds = q, v, slice_seconds
+        self.candidates: dict[str, Timed] = {}
+        self.samples: dict[str, list[float]] = {}
+        self.reps: dict[str, int] = {}
+        for name, candidate in candidates.items():
+            self.add(name, candidate, (fixed_reps or {}).get(name))
+
+    def add(self, name: str, candidate: Timed, reps: int | None = None) -> None:
+        """One more; its first calls warm up and tell how many calls fill a slice."""
+        candidate.set_state(self.q, self.v)
+        candidate.timed(3)
+        self.candidates[name], self.samples[name] = candidate, []
+        self.reps[name] = reps or int(np.clip(self.slice_seconds / candidate.timed(3), 3, 20_000))
 
     def round(self, repeats: int) -> None:
         """Take more repeats."""

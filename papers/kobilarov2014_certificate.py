@@ -1,7 +1,8 @@
 """How good is the certified step?  Random trees and chains: does Newton converge at it, and how much longer a step would it solve?
 
 Pure Newton from the last velocity on the equation of la.Trapezoid, 200 random trees of joints with plain coordinates at random states;
-five times as many mechanisms of extreme masses, lengths and speeds, with la.Trapezoid itself; then chains of 1 to 5 links.
+five times as many mechanisms of extreme masses, lengths and speeds, with la.Trapezoid itself, whose majorants are compared with
+derivatives met at random points, and whose roundings with what the proof allows for; then chains of 1 to 5 links.
 
 Run it with   python -m papers.kobilarov2014_certificate [number of trees]
 """
@@ -13,7 +14,15 @@ import sys
 import numpy as np
 
 import leastaction as la
-from leastaction.solvability import StepEquation, certified, certified_step, empirical_limit
+from leastaction.kernels.solvability.layout import EPSILON, ETA, SECOND, THIRD
+from leastaction.solvability import (
+    StepEquation,
+    certified,
+    certified_constants,
+    certified_step,
+    empirical_limit,
+    sampled_constants,
+)
 
 JOINTS = (la.Revolute, la.Prismatic, la.Helical, la.Cylindrical, la.Universal, la.Planar)
 
@@ -68,6 +77,67 @@ def unsolved(count: int) -> tuple[list[str], int]:
     return bad, refused
 
 
+def not_bounded(equation: StepEquation, seed: int, points: int = 3) -> list[str]:
+    """Numbers of the certificate, and constants of the paper, that a derivative met at a random point exceeds.
+
+    In long doubles, along directions that are improved a few times: for each the largest of a random start is looked for.
+    """
+    h = equation.certified(1e3, 1e-12)
+    if h == 0.0:
+        return []
+    proof, exact, rng, n = equation.judged(h), equation.in_long_doubles(), np.random.default_rng(seed), len(equation.q)
+    eta, second, third = proof.out[[ETA, SECOND, THIRD]]
+    v0, bad = exact.v0, []
+
+    def check(what: str, met: float, bound: float) -> None:
+        if met > bound:
+            bad.append(f"{what}: met {met:.6g}, bound {bound:.6g}")
+
+    def largest(tensor: np.ndarray) -> float:
+        """Nearly the norm of a tensor [i, x, y, ...], symmetric in x, y, ..."""
+        T = np.tensordot(proof.Y, tensor, (1, 0)).astype(float)
+        for axis in range(1, T.ndim):
+            T = np.moveaxis(np.tensordot(T, proof.Ri, (axis, 0)), -1, axis)
+        x, size = rng.normal(size=n), 0.0
+        for _ in range(6):
+            x /= np.linalg.norm(x)
+            W = T
+            while W.ndim > 2:
+                W = W @ x
+            size = max(size, float(np.linalg.norm(W @ x)))
+            x = np.linalg.svd(W)[2][0] + 0.3 * x
+        return size
+
+    check("eta", float(np.linalg.norm(proof.Y @ exact.value(v0, h))), eta)
+    check("b", largest(exact.second(v0, h)), second)
+    for _ in range(points):
+        u = rng.normal(size=n)
+        away = proof.Ri @ (2.0 * eta * u / np.linalg.norm(u))
+        check("c", largest(exact.third(h, v0 + away)), third)
+        check("reach", float(np.max(np.abs(h * (v0 + away)) / np.maximum(proof.reach, 1e-300))), 1.0 + 1e-12)
+    sure, seen = certified_constants(equation, 0.01), sampled_constants(equation, 0.01, points, seed)
+    check("m1", sure.m1, seen.m1)
+    for name in ("m2", "l0", "l1", "l2"):
+        check(name, getattr(seen, name), getattr(sure, name))
+    return bad
+
+
+def rounding(seed: int) -> float:
+    """Largest error of e, A and B of a hostile mechanism over what the proof allows for; long doubles are the truth."""
+    state = hostile_state(seed)
+    equation = StepEquation(state.model, state)
+    h = max(equation.certified(1e3, 1e-12), 1e-9)
+    proof, exact = equation.judged(h), equation.in_long_doubles()
+    share, epsilon = proof.share, proof.out[EPSILON]
+    if not np.isfinite(proof.out[THIRD]):
+        return 0.0
+    errors = (
+        (np.abs(proof.e - exact.value(exact.v0, h)), proof.error_e), (np.abs(proof.A - exact.jacobian(exact.v0, h)) @ share, proof.error_A),
+        (np.abs(proof.B - exact.second(exact.v0, h)) @ share @ share, proof.error_B),
+    )  # fmt: skip
+    return max(float(np.max(error / np.maximum(epsilon * allowed, 1e-300))) for error, allowed in errors)
+
+
 def failures(count: int) -> list[int]:
     """Seeds whose certified step Newton's method does not solve."""
     bad = []
@@ -98,6 +168,14 @@ def main() -> None:
     messages, refused = unsolved(5 * count)
     print(f"{5 * count} hostile mechanisms: {refused} without a certificate; Trapezoid did not solve {len(messages)} certified steps")
     print("\n".join(messages))
+    exceeded = {}
+    for seed in range(5 * count):
+        state = hostile_state(seed)
+        if found := not_bounded(StepEquation(state.model, state), seed):
+            exceeded[seed] = found
+    print(f"{5 * count} hostile mechanisms: a derivative exceeds its majorant in {len(exceeded)} {exceeded}")
+    worst = max(rounding(seed) for seed in range(5 * count))
+    print(f"rounding: at most {worst:.2g} of what the proof allows for")
     for links in range(1, 6):
         ratios = chain_ratios(links, 20)
         limited = ratios[~np.isnan(ratios)]

@@ -21,11 +21,13 @@ __version__ = "0.1.0"
 _ROOMS = {
     "analysis.crosscheck": "Crosscheck crosscheck",
     "batch": "Rollout Sweep rollout sweep",
-    "constraints": "Cam Close Coincident Constraint Distance Gear PointOnPlane Prescribed Rolling Screw Skate SymbolicConstraint",
+    "constraints": "Cam Close Coincident Constraint Distance Gear PointOnPlane Prescribed Rolling RollingBall RollingEllipsoid Screw "
+    "Skate SymbolicConstraint VelocityConstraint",
     "coordinates.conversion": "MaximalState to_maximal to_minimal",
     "dynamics": "discrete",
     "errors": "ConvergenceError FormatError LeastActionError LimitError MechanismError SingularMassError StateError",
-    "forces": "CustomForce Damper Drag LinearSpring NonlinearSpring Spring UserPotential Wrench",
+    "events": "Event Every Occurrence crosses passes",
+    "forces": "CustomForce Damper Drag DryFriction LinearSpring NonlinearSpring Spring UserPotential Wrench",
     "frames": "FrameTree",
     "integrators": "AdaptiveStep Composition FloatingBase Heun Integrator Maximal Midpoint RK4 RKMK4 SemiImplicitEuler Trapezoid "
     "Variational",
@@ -35,19 +37,20 @@ _ROOMS = {
     "linearization": "Linearization linearize",
     "mechanism": "Mechanism",
     "model": "Model",
-    "motors": "Motor",
+    "motors": "Motor Servo",
     "page": "show",
     "pose": "Pose",
     "reactions": "Reaction Reactions",
     "records": "open",
     "shapes": "Box Capsule Cylinder Mesh Sphere",
     "simulate": "Simulator simulate",
+    "solvability": "CertifiedStep",
     "state": "State",
     "trajectory": "Trajectory",
     "viewer": "view",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
-_MODULES = ("analysis", "constraints", "dynamics", "examples", "gym", "library", "page", "plot", "solvability")
+_MODULES = ("analysis", "constraints", "dynamics", "examples", "gallery", "gym", "library", "page", "plot", "solvability")
 
 __all__ = sorted([*_HOME, *_MODULES])
 

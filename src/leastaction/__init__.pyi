@@ -1,6 +1,6 @@
 """What `leastaction/__init__.py` offers, as type checkers and editors read it; there each name is imported when it is first asked for."""
 
-from . import analysis, constraints, dynamics, examples, gym, library, page, plot, solvability
+from . import analysis, constraints, dynamics, examples, gallery, gym, library, page, plot, solvability
 from .analysis.crosscheck import Crosscheck, crosscheck
 from .batch import Rollout, Sweep, rollout, sweep
 from .constraints import (
@@ -13,14 +13,18 @@ from .constraints import (
     PointOnPlane,
     Prescribed,
     Rolling,
+    RollingBall,
+    RollingEllipsoid,
     Screw,
     Skate,
     SymbolicConstraint,
+    VelocityConstraint,
 )
 from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
 from .errors import ConvergenceError, FormatError, LeastActionError, LimitError, MechanismError, SingularMassError, StateError
-from .forces import CustomForce, Damper, Drag, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .events import Event, Every, Occurrence, crosses, passes
+from .forces import CustomForce, Damper, Drag, DryFriction, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
 from .frames import FrameTree
 from .integrators import (
     RK4,
@@ -42,13 +46,14 @@ from .limits import Limit
 from .linearization import Linearization, linearize
 from .mechanism import Mechanism
 from .model import Model
-from .motors import Motor
+from .motors import Motor, Servo
 from .page import show
 from .pose import Pose
 from .reactions import Reaction, Reactions
 from .records import open
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from .simulate import Simulator, simulate
+from .solvability import CertifiedStep
 from .state import State
 from .trajectory import Trajectory
 from .viewer import view
@@ -56,13 +61,14 @@ from .viewer import view
 __version__: str
 
 __all__ = [
-    "AdaptiveStep", "Box", "Cam", "Capsule", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError", "Crosscheck",
-    "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free",
-    "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Maximal",
-    "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor", "NonlinearSpring", "Planar", "PointOnPlane",
-    "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "Rollout", "Screw",
-    "SemiImplicitEuler", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep",
-    "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "Wrench", "analysis",
-    "constraints", "crosscheck", "discrete", "dynamics", "examples", "gym", "library", "linearize", "load", "open", "page", "plot",
-    "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
+    "AdaptiveStep", "Box", "Cam", "Capsule", "CertifiedStep", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError",
+    "Crosscheck", "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed",
+    "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit",
+    "LimitError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model",
+    "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction",
+    "Reactions", "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator",
+    "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint",
+    "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "VelocityConstraint", "Wrench", "analysis", "constraints",
+    "crosscheck", "crosses", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page",
+    "passes", "plot", "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, numbers, shown
 from .constraints import base as closures
-from .constraints.rows import Row
+from .constraints.rows import ACROSS, ALONG, HEIGHT, NONE, SIDE, SPEED, Row, Vector
 from .errors import MechanismError
 from .forces.functions import Law, compile_joint_force, compile_law
 from .joints import Joint
-from .joints.base import frame_with_z
 from .joints.primitives import ON_Z
 from .kernels.tree import layout as L
 from .mechanism import Body
@@ -74,6 +73,13 @@ class ConstraintBuilder(_Places):
 
     def add_function(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any]) -> None:
         """h(q, t) = 0; `compile_function(number of coordinates)` gives the compiled function."""
+        self._add_function(name, closures.COORDINATES, joint_names, compile_function, Row(-1, ""))
+
+    def add_speeds(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any]) -> None:
+        """g(q, v, t) = A(q, t) v - b(q, t) = 0, likewise."""
+        self._add_function(name, closures.SPEEDS, joint_names, compile_function, Row(SPEED, ""))
+
+    def _add_function(self, name: str, kind: int, joint_names: tuple[str, ...], compile_function: Callable[[int], Any], row: Row) -> None:
         arguments: list[tuple[int, int]] = []
         for joint_name in joint_names:
             joint, i = self._find_joint(joint_name, name)
@@ -85,21 +91,37 @@ class ConstraintBuilder(_Places):
             arguments.extend((self._first_q[i] + j, self._first_v[i] + j) for j in range(joint.nv))
         world = (0, Pose())
         function = compile_function(len(arguments))
-        self.closures.append(
-            closures.Closure(name, closures.COORDINATES, world, world, (Row(-1, ""),), function=function, arguments=tuple(arguments))
-        )
+        self.closures.append(closures.Closure(name, kind, world, world, (row,), function=function, arguments=tuple(arguments)))
 
-    def add_skate(self, name: str, frame: str, direction: NDArray[np.float64]) -> None:
-        i, pose = self._find_moving(frame, name)
-        rows = (Row(-1, "sideways", w=tuple(direction.tolist())),)
-        self.closures.append(closures.Closure(name, closures.SKATE, (0, Pose()), (i, pose), rows))
+    def add_skate(self, name: str, frame: str, direction: NDArray[np.float64], on: str = "world") -> None:
+        """The origin of the frame does not move along the direction (of the frame), as seen from the body of `on`."""
+        rows = (Row(SIDE, "sideways", w=tuple(direction.tolist())),)
+        self._add_on_velocities(name, closures.SKATE, on, Pose(), frame, rows)
 
-    def add_rolling(self, name: str, frame: str, radius: float, axis, normal, height: float) -> None:
-        i, pose = self._find_moving(frame, name)
-        first = frame_with_z(normal)
-        labels = ("height", "slip along", "slip across")
-        rows = tuple(Row(-1, label, tuple(u.tolist()), tuple(axis.tolist())) for label, u in zip(labels, first.T[[2, 0, 1]], strict=True))
-        self.closures.append(closures.Closure(name, closures.ROLLING, (0, Pose()), (i, pose), rows, numbers=(radius, height)))
+    def add_rolling(self, name: str, frame: str, radius: float, axis, normal, height: float, on: str = "world") -> None:
+        """A disc with this axis on the plane with this normal, at this height above the origin of the frame `on`."""
+        rows = _rolling_rows(tuple(normal.tolist()), tuple(axis.tolist()), radius)
+        self._add_on_velocities(name, closures.ROLLING, on, Pose(height * normal), frame, rows, (radius,))
+
+    def add_ball(self, name: str, frame: str, radius: float, normal, height: float, on: str = "world") -> None:
+        """A ball on such a plane."""
+        rows = _rolling_rows(tuple(normal.tolist()), NONE, radius)
+        self._add_on_velocities(name, closures.BALL, on, Pose(height * normal), frame, rows, (radius,))
+
+    def add_ellipsoid(self, name: str, frame: str, half_axes, normal, height: float, on: str = "world") -> None:
+        """An ellipsoid with these half axes along those of the frame, on such a plane."""
+        rows = _rolling_rows(tuple(normal.tolist()), tuple(half_axes.tolist()), 0.0)
+        self._add_on_velocities(name, closures.ELLIPSOID, on, Pose(height * normal), frame, rows, tuple(half_axes.tolist()))
+
+    def add_ball_on_sphere(self, name: str, frame: str, radius: float, apart: float, side: float, on: str = "world") -> None:
+        """A ball whose centre stays `apart` from the origin of the frame `on`, outside of a sphere (side = 1) or inside (-1)."""
+        self._add_on_velocities(name, closures.SPHERE, on, Pose(), frame, _rolling_rows(NONE, NONE, radius), (radius, apart, side))
+
+    def _add_on_velocities(self, name: str, kind: int, on: str, place: Pose, frame: str, rows, numbers: tuple[float, ...] = ()) -> None:
+        (i, pose_a), (j, pose_b) = self._find(on, name), self._find_moving(frame, name)
+        if i == j:
+            raise MechanismError(f"{name}: {frame!r} and {on!r} belong to the same body and never move apart; give places on two bodies")
+        self.closures.append(closures.Closure(name, kind, (i, pose_a @ place), (j, pose_b), rows, numbers=numbers))
 
     def _find_joint(self, name: str, where: str) -> tuple[Joint, int]:
         if not isinstance(name, str) or name not in self._joints:
@@ -107,12 +129,17 @@ class ConstraintBuilder(_Places):
         return self._joints[name]
 
 
+def _rolling_rows(normal: Vector, axis: Vector, radius: float) -> tuple[Row, ...]:
+    labels = ((HEIGHT, "height"), (ALONG, "slip along"), (ACROSS, "slip across"))
+    return tuple(Row(kind, label, normal, axis, radius) for kind, label in labels)
+
+
 class LoadBuilder(_Places):
     """Collects what forces add to a model.  `Force.apply` calls these methods, which are all a force can do:
 
     on a body              add_wrench (constant), add_body_force (a function of time, pose and twist)
     between two points     add_point_spring
-    of coordinates         add_potential, add_spring, add_damper (one joint)
+    of coordinates         add_potential, add_spring, add_damper, add_friction (one joint)
     in joint space         add_custom
     """
 
@@ -128,6 +155,7 @@ class LoadBuilder(_Places):
         self._neutral = self.rest.copy()
         self.stiffness = np.zeros(nv)
         self.damping = np.zeros(nv)
+        self.friction = np.zeros(nv)
         self.wrench_on: list[tuple[int, int]] = []
         self.wrench: list[NDArray[np.float64]] = []
         self.custom: list = []
@@ -162,6 +190,17 @@ class LoadBuilder(_Places):
         _refuse_charts(joint, joint_name, "Damper")
         what = f"Damper on joint {joint_name!r}: damping"
         self.damping[vi : vi + joint.nv] += joint.per_freedom(_non_negative(damping, what), what)
+
+    def add_friction(self, joint_name: str, torque: ArrayLike) -> None:
+        joint, _, vi = self._find_joint(joint_name, "DryFriction")
+        _refuse_charts(joint, joint_name, "DryFriction")
+        what = f"DryFriction on joint {joint_name!r}: torque"
+        if joint.has_quaternion:
+            raise MechanismError(
+                f"DryFriction on joint {shown(joint_name)}, which is {joint!r}: it acts on coordinates one by one, and this joint "
+                "has a quaternion; give a Damper, or describe it as three joints"
+            )
+        self.friction[vi : vi + joint.nv] += joint.per_freedom(_non_negative(torque, what), what)
 
     def add_wrench(self, place_name: str, force, moment, point, frame: str) -> None:
         i, pose = self._find_moving(place_name, "Wrench")
@@ -233,7 +272,8 @@ class LoadBuilder(_Places):
         """The fields of `Tree` about forces."""
         return {
             "has_springs": int(np.any(self.stiffness != 0.0)), "has_dampers": int(np.any(self.damping != 0.0)),
-            "stiffness": self.stiffness, "rest": self.rest, "damping": self.damping,
+            "has_friction": int(np.any(self.friction != 0.0)),
+            "stiffness": self.stiffness, "rest": self.rest, "damping": self.damping, "friction": self.friction,
             "wrench_on": self.wrench_on, "wrench": self.wrench, "custom": [f.address for f in self.custom],
             "law_on": [(i, law.address, law.has_slopes) for i, *_, law in self.laws], "law_at": [at for _, at, *_ in self.laws],
             "law_param": _padded([values for _, _, values, _ in self.laws]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from .kernels.tree import layout as L
 from .limits import Limit
 from .mechanism import PRINTED, WORLD, Body, Frame, Mechanism
 from .model import Model, Part
-from .motors import Motor
+from .motors import Motor, Servo
 from .pose import Pose
 from .shapes import PlacedShape
 
@@ -62,18 +62,18 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     for force in mechanism.forces:
         force.apply(builder)
     loads = builder.fields()
-    for name in ("stiffness", "rest", "damping", "wrench", "law_param", "pair", "energy_param"):
+    for name in ("stiffness", "rest", "damping", "friction", "wrench", "law_param", "pair", "energy_param"):
         if not np.all(np.abs(np.asarray(loads[name], dtype=float)) < LARGEST):
             raise MechanismError(f"a force of {mechanism.name!r} contains a number of {LARGEST:g} or more ({name}); {_TOO_LARGE}")
     sizes = {
         "n": len(moving), "nq": qi, "nv": vi, "parameters": param.shape[1], "wrenches": len(builder.wrench), "customs": len(builder.custom),
         "laws": len(builder.laws), "law_parameters": loads["law_param"].shape[1], "pairs": len(builder.pairs),
         "energies": len(builder.energies), "energy_arguments": sum(len(e) for e, _ in builder.energies),
-        "energy_parameters": loads["energy_param"].shape[1],
+        "energy_parameters": loads["energy_param"].shape[1], "servos": len(mechanism.servos),
     }  # fmt: skip
     tree = allocate(
         L.Tree, sizes, link=link, body=arrays, param=param, gravity=mechanism.gravity.copy(), has_charts=int(np.any(link[:, L.CHARTED])),
-        has_armature=int(np.any(armature != 0.0)), armature=armature, **loads,
+        has_armature=int(np.any(armature != 0.0)), armature=armature, **loads, **_servo_rows(mechanism, moving),
     )  # fmt: skip
     frames = dict(place)
     model = Model(
@@ -82,7 +82,8 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
         shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes,
-        motors=_motors(mechanism, moving), description=mechanism.snapshot(),
+        motors=_driving(mechanism.motors, "motor", moving), servos=_driving(mechanism.servos, "servo", moving),
+        description=mechanism.snapshot(),
     )  # fmt: skip
     _check_inertias(model)
     _check_mass(model)
@@ -106,17 +107,34 @@ def _limits(mechanism: Mechanism, moving: list[Body]) -> tuple[Limit, ...]:
     return tuple(mechanism.limits[name] for name in limited if name in mechanism.limits)
 
 
-def _motors(mechanism: Mechanism, moving: list[Body]) -> tuple[Motor, ...]:
+_Driving = TypeVar("_Driving", Motor, Servo)
+
+
+def _driving(drives: list[_Driving], what: str, moving: list[Body]) -> tuple[_Driving, ...]:
+    """Motors or servos, each on a joint it can drive."""
     driven = {b.joint_name: b.joint for b in moving}
-    for motor in mechanism.motors:
-        if motor.joint not in driven:
-            raise MechanismError(f"a motor is on joint {motor.joint!r}, which does not exist or is fixed; joints are {listed(driven)}")
-        if driven[motor.joint].nv != 1:
+    for drive in drives:
+        if drive.joint not in driven:
+            raise MechanismError(f"a {what} is on joint {drive.joint!r}, which does not exist or is fixed; joints are {listed(driven)}")
+        if driven[drive.joint].nv != 1:
             raise MechanismError(
-                f"motor {motor.name!r} is on joint {motor.joint!r}, which is {driven[motor.joint]!r}; motors drive joints with one degree "
-                "of freedom"
+                f"{what} {drive.name!r} is on joint {drive.joint!r}, which is {driven[drive.joint]!r}; {what}s drive joints with one "
+                "degree of freedom"
             )
-    return tuple(mechanism.motors)
+        if what == "servo" and driven[drive.joint].charts > 1:
+            raise MechanismError(f"servo {drive.name!r} is on joint {drive.joint!r}, which changes its coordinates; give it one chart")
+    return tuple(drives)
+
+
+def _servo_rows(mechanism: Mechanism, moving: list[Body]) -> dict[str, list]:
+    """The fields of `Tree` about servos."""
+    servos = _driving(mechanism.servos, "servo", moving)
+    for servo in servos:
+        if max(servo.kp, servo.kd) >= LARGEST:
+            raise MechanismError(f"servo {servo.name!r} has a gain of {LARGEST:g} or more; {_TOO_LARGE}")
+    first = np.cumsum([[0, 0], *([b.joint.nv, b.joint.nq] for b in moving)], axis=0)
+    at = {b.joint_name: tuple(first[i].tolist()) for i, b in enumerate(moving)}
+    return {"servo_on": [at[servo.joint] for servo in servos], "servo": [(servo.kp, servo.kd, *servo.limit) for servo in servos]}
 
 
 LARGEST = 1e60  # of any number in a description, SI units: products of four of them can still be computed

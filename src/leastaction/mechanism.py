@@ -18,7 +18,7 @@ from .errors import MechanismError
 from .forces.base import Force
 from .joints import Joint
 from .limits import Limit
-from .motors import Motor
+from .motors import Motor, Servo
 from .pose import Pose
 from .shapes import VISUAL, PlacedShape, Shape, place
 
@@ -78,6 +78,7 @@ class Mechanism:
         self.shapes: list[PlacedShape] = []
         self.limits: dict[str, Limit] = {}  # by joint name
         self.motors: list[Motor] = []
+        self.servos: list[Servo] = []
         self.keyframes: dict[str, dict[str, Any]] = {}  # name -> arguments of `Model.state`
         self._notes: list[str] = []
         self._moved_by: dict[str, str] = {}  # joint name -> body name
@@ -222,6 +223,15 @@ class Mechanism:
         self.motors.append(motor)
         return motor
 
+    def add_servo(self, servo: Servo) -> Servo:
+        """Put a servo on a joint: it holds the joint at its target, which a run can move; see `simulate(targets=...)`."""
+        if not isinstance(servo, Servo):
+            raise MechanismError(f"add_servo got {shown(servo)}; give for example Servo('elbow', kp=1e3, kd=50.0, limit=80.0)")
+        if servo.name in [known.name for known in self.servos]:
+            raise MechanismError(f"the servo name {servo.name!r} is already taken; give another one: Servo(..., name=...)")
+        self.servos.append(servo)
+        return servo
+
     @property
     def joint_names(self) -> list[str]:
         return [b.joint_name for b in self.bodies.values()]
@@ -238,7 +248,7 @@ class Mechanism:
         new._gravity = self._gravity.copy()
         new.bodies, new.frames, new._moved_by = dict(self.bodies), dict(self.frames), dict(self._moved_by)
         new._notes, new.shapes, new.limits = list(self._notes), list(self.shapes), dict(self.limits)
-        new.keyframes, new.motors = dict(self.keyframes), list(self.motors)
+        new.keyframes, new.motors, new.servos = dict(self.keyframes), list(self.motors), list(self.servos)
         new.forces = [_copied(force) for force in self.forces]
         new.constraints = [_copied(constraint) for constraint in self.constraints]
         return new

@@ -8,6 +8,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
@@ -22,7 +23,7 @@ from .joints.base import ABOUT_Z
 from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
 from .limits import Limit
 from .mechanism import Body, Mechanism, in_words
-from .motors import Motor, torques
+from .motors import Motor, Servo, aims, torques
 from .pose import Pose
 from .shapes import PlacedShape
 
@@ -67,16 +68,17 @@ class Model:
     shapes: tuple[PlacedShape, ...] = ()  #: looks of bodies and frames, see `Mechanism.add_shape`
     limits: tuple[Limit, ...] = ()  #: how far joints go, in the order of the joints; see `Mechanism.add_limit`
     motors: tuple[Motor, ...] = ()  #: in the order of the inputs of `torques`; see `Mechanism.add_motor`
+    servos: tuple[Servo, ...] = ()  #: in the order of targets; see `Mechanism.add_servo`
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     law_energies: tuple[bool, ...] = ()  #: which laws on bodies have an energy
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
     description: Mechanism | None = field(default=None)  #: what it was compiled from, as it was then
 
-    @property
+    @cached_property
     def body_names(self) -> tuple[str, ...]:
         return tuple(b.name for b in self.bodies)
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         return tuple(b.joint_name for b in self.bodies)
 
@@ -89,9 +91,18 @@ class Model:
         """One name per entry of q, for plots and messages."""
         return [_entry_name(b, c) for b in self.bodies for c in b.joint.coordinates]
 
-    @property
+    @cached_property
     def has_symbolic_joints(self) -> bool:
         return any(isinstance(b.joint, SymbolicJoint) for b in self.bodies)
+
+    @property
+    def joints_with_dry_friction(self) -> tuple[str, ...]:
+        return tuple(name for name in self.joint_names if self.tree.friction[self.v_slice(name)].any()) if self.tree.has_friction else ()
+
+    @property
+    def is_actuated(self) -> bool:
+        """Are there servos or dry friction: forces that are taken at the end of a step?"""
+        return bool(self.servos or self.tree.has_friction)
 
     @property
     def calls_user_functions(self) -> bool:
@@ -154,6 +165,36 @@ class Model:
         """
         return torques(self.motors, [self.v_slice(motor.joint).start for motor in self.motors], self.nv, u)
 
+    @property
+    def inputs_per_step(self) -> int:
+        """Entries of a row of inputs: nv joint forces, and two targets for every servo."""
+        return self.nv + 2 * len(self.servos)
+
+    def inputs(self, tau: Coordinates = None, targets: Coordinates = None) -> NDArray[np.float64]:
+        """A row of inputs: joint forces (nv), then the targets of the servos (coordinates of all, then velocities of all).
+
+        tau       joint forces (nv,) or {joint: values}, zero if left out; or a row of inputs, which is returned as it is
+        targets   (n,) coordinates of the n servos, (2 n,) with velocities behind them, or {servo: coordinate or (coordinate, velocity)};
+                  those left out are the servo's own
+
+        It is what a control law returns that moves servos, and what `simulate` and `rollout` take as tau.  A model without servos has no
+        targets: a row of inputs is the joint forces.
+
+        >>> import leastaction as la
+        >>> mech = la.examples.chain(2)
+        >>> _ = mech.add_servo(la.Servo("link2", kp=100.0))
+        >>> mech.compile().inputs([0.5, 0.0], {"link2": 0.3})
+        array([0.5, 0. , 0.3, 0. ])
+        """
+        if not self.servos and targets is None:
+            return self.velocities(tau, "tau")
+        if targets is None and not isinstance(tau, Mapping) and np.shape(tau) == (self.inputs_per_step,):  # type: ignore[arg-type]
+            return numbers(tau, "tau", StateError)  # type: ignore[arg-type]
+        row = aims(self.servos, targets)
+        if row.ndim != 1:
+            raise StateError(f"targets has shape {row.shape}; of one step it needs one row")
+        return np.concatenate([self.velocities(tau, "tau"), row])
+
     def equilibrium(
         self, q: Coordinates = None, hold: Sequence[str] = (), *, tau: Coordinates = None, t: float = 0.0
     ) -> NDArray[np.float64]:
@@ -168,7 +209,7 @@ class Model:
         """
         from .assembly import equilibrium
 
-        return equilibrium.equilibrium(self, self.coordinates(q), _names(hold), self.velocities(tau, "tau"), number(t, "t", StateError))
+        return equilibrium.equilibrium(self, self.coordinates(q), _names(hold), self.inputs(tau), number(t, "t", StateError))
 
     def modes(self, q: Coordinates = None, hold: Sequence[str] = (), *, tau: Coordinates = None, t: float = 0.0) -> Modes:
         """Small undamped vibrations about the equilibrium q: angular frequencies and shapes.  docs/kinematics.md
@@ -179,7 +220,7 @@ class Model:
         """
         from .assembly import equilibrium
 
-        return equilibrium.modes(self, self.coordinates(q), _names(hold), self.velocities(tau, "tau"), number(t, "t", StateError))
+        return equilibrium.modes(self, self.coordinates(q), _names(hold), self.inputs(tau), number(t, "t", StateError))
 
     def specialise(self) -> Model:
         """The same model with code of its own, in which all constants of the mechanism are folded.
@@ -204,7 +245,7 @@ class Model:
     def _compared(self) -> tuple[Any, ...]:
         return (
             self.name, self.body_names, self.joint_names, self.tree, self.frames, self.fixed_potential, self.closures, self.parts,
-            self.notes, self.motors, self.specialised is None,
+            self.notes, self.motors, self.servos, self.specialised is None,
         )  # fmt: skip
 
     def __hash__(self) -> int:
@@ -226,8 +267,14 @@ class Model:
         return self
 
     def make_work(self) -> Work:
+        """Memory of a simulation of its own."""
+        return copied(self._first_work)
+
+    @cached_property
+    def _first_work(self) -> Work:
+        """What every simulation begins with; nobody writes to it."""
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
-        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on))
+        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on), len(self.servos))
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
             if body.joint.turns == ABOUT_Z:  # constant, so no kernel writes it
@@ -275,17 +322,21 @@ class Model:
             j = int(np.flatnonzero(~np.isfinite(result))[0])
             raise StateError(f"{what}[{j}] = {result[j]} is not finite")
         if quaternions:
-            self._normalise_quaternions(result)
+            self.normalise_quaternions(result[None])
         return result
 
-    def _normalise_quaternions(self, q: NDArray[np.float64]) -> None:
+    def normalise_quaternions(self, rows: NDArray[np.float64], name: str = "") -> None:
+        """Make quaternions in rows of coordinates exactly as long as 1; an error if one is not nearly so.  name: of a row, in errors."""
         for body in self.bodies:
             if body.joint.has_quaternion:
-                part = q[self.q_slice(body.joint_name)][-4:]
-                length = float(np.linalg.norm(part))
-                if abs(length - 1.0) > 1e-6:
-                    raise StateError(f"q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1")
-                part /= length
+                for k, part in enumerate(rows[:, self.q_slice(body.joint_name)][:, -4:]):
+                    length = float(np.linalg.norm(part))
+                    if abs(length - 1.0) > 1e-6:
+                        where = f"{name} {k}: " if name else ""
+                        raise StateError(
+                            f"{where}q of joint {body.joint_name!r}: quaternion (w, x, y, z) = {part} has length {length:.6g}, not 1"
+                        )
+                    part /= length
 
 
 def _names(hold: Any) -> tuple[str, ...]:
@@ -298,6 +349,13 @@ def checked_model(value: Any) -> Model:
         return value
     hint = "; call .compile() on the mechanism first" if hasattr(value, "compile") else ""
     raise StateError(f"expected a compiled Model, got {type(value).__name__}{hint}")
+
+
+def copied(record: Any) -> Any:
+    """A record of arrays and records, with arrays of its own."""
+    if type(record) is np.ndarray:
+        return record.copy()
+    return None if record is None else record._make(map(copied, record))
 
 
 _P = ParamSpec("_P")

@@ -1,4 +1,4 @@
-"""Motors: from what a controller sends to what a joint feels."""
+"""Motors and servos: from what a controller sends to what a joint feels."""
 
 from __future__ import annotations
 
@@ -36,11 +36,7 @@ class Motor:
         where = f"Motor on joint {joint!r}"
         self.name = self.joint if name is None else checked_name(name, f"{where}: name")
         self.gear = number(gear, f"{where}: gear", MechanismError)
-        ends = numbers(limit, f"{where}: limit", MechanismError, finite=False, wanted="one number, or two")
-        low, high = (-ends, ends) if ends.shape == () else ends if ends.shape == (2,) else (np.nan, np.nan)
-        if not low <= high:
-            raise MechanismError(f"{where}: limit = {shown(limit)}; it needs a number >= 0, or (lowest, highest)")
-        self.limit = (float(low), float(high))
+        self.limit = _ends(limit, f"{where}: limit")
 
     def __eq__(self, other: object) -> bool:
         return vars(self) == vars(other) if isinstance(other, Motor) else NotImplemented
@@ -50,6 +46,106 @@ class Motor:
 
     def __repr__(self) -> str:
         return f"Motor({self.joint!r}, gear={self.gear:g}, limit={self.limit}, name={self.name!r})"
+
+
+class Servo:
+    """A position controller on a joint with one degree of freedom: the force kp (target - q) + kd (velocity - v), kept within the limits.
+
+    joint      name of the joint
+    kp, kd     N m/rad and N m s/rad, or N/m and N s/m; numbers >= 0.  kp = 0: a velocity controller
+    limit      largest force: one number for both directions, or (lowest, highest)
+    target     where it holds the joint if a run is given no targets, rad or m
+    velocity   the velocity it wants there, rad/s or m/s
+    range      (lowest, highest) target it accepts, or velocity if kp = 0; others are moved to the nearest end
+    name       what it is called in targets; the name of the joint if left out
+
+    It is part of the mechanism: its force is computed inside the step, from where the step ends, so that gains of any size neither diverge
+    nor ring (docs/actuation.md).  `simulate(..., targets={"elbow": 0.3})` moves it; `model.inputs` says what control laws return.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(2)
+    >>> _ = mech.add_servo(la.Servo("link2", kp=1e4, kd=1e2, limit=40.0))
+    >>> run = la.simulate(mech.compile(), dt=1e-2, duration=2.0, targets={"link2": 0.5})
+    >>> abs(run["link2"][-1, 0] - 0.5) < 1e-2
+    True
+    """
+
+    def __init__(
+        self,
+        joint: str,
+        kp: float,
+        kd: float = 0.0,
+        limit: float | Sequence[float] = inf,
+        *,
+        target: float = 0.0,
+        velocity: float = 0.0,
+        range: Sequence[float] = (-inf, inf),
+        name: str | None = None,
+    ):
+        self.joint = checked_name(joint, "Servo: joint")
+        where = f"Servo on joint {joint!r}"
+        self.name = self.joint if name is None else checked_name(name, f"{where}: name")
+        self.kp, self.kd = (number(gain, f"{where}: {what}", MechanismError) for gain, what in ((kp, "kp"), (kd, "kd")))
+        if self.kp < 0.0 or self.kd < 0.0:
+            raise MechanismError(f"{where}: kp = {shown(kp)}, kd = {shown(kd)}; they need numbers >= 0, or the joint would run away")
+        self.limit = _ends(limit, f"{where}: limit")
+        self.range = _ends(range, f"{where}: range", pair=True)
+        self.target = number(target, f"{where}: target", MechanismError)
+        self.velocity = number(velocity, f"{where}: velocity", MechanismError)
+
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if isinstance(other, Servo) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.joint, self.kp, self.kd))
+
+    def __repr__(self) -> str:
+        accepted = "" if self.range == (-inf, inf) else f", range={self.range}"
+        return (
+            f"Servo({self.joint!r}, kp={self.kp:g}, kd={self.kd:g}, limit={self.limit}, target={self.target:g}, "
+            f"velocity={self.velocity:g}{accepted}, name={self.name!r})"
+        )
+
+
+def _ends(value: float | Sequence[float], what: str, pair: bool = False) -> tuple[float, float]:
+    """(lowest, highest) from a pair, or from one number for both directions."""
+    ends = numbers(value, what, MechanismError, finite=False, wanted="two numbers" if pair else "one number, or two")
+    low, high = (-ends, ends) if ends.shape == () and not pair else ends if ends.shape == (2,) else (np.nan, np.nan)
+    if not low <= high:
+        raise MechanismError(f"{what} = {shown(value)}; it needs {'' if pair else 'a number >= 0, or '}(lowest, highest)")
+    return float(low), float(high)
+
+
+def aims(servos: Sequence[Servo], given: ArrayLike | Mapping[str, ArrayLike] | None) -> NDArray[np.float64]:
+    """Targets as part of a row of inputs: (2 n,) coordinates of all servos, then velocities; or (steps, 2 n) of a series."""
+    names, n = [servo.name for servo in servos], len(servos)
+    rows = np.array([servo.target for servo in servos] + [servo.velocity for servo in servos])
+    if isinstance(given, Mapping):
+        for name, values in given.items():
+            if name not in names:
+                known = listed(names) or "none: mech.add_servo(...) adds one"
+                raise StateError(f"targets: there is no servo {shown(name)}; servos are {known}")
+            pair = np.atleast_1d(numbers(values, f"targets[{name!r}]", StateError))
+            if pair.shape not in ((1,), (2,)):
+                raise StateError(
+                    f"targets[{name!r}] = {shown(values)}; it needs a coordinate, or (coordinate, velocity); give a series of steps as one "
+                    f"array, a row per step, a column per servo"
+                )
+            at = names.index(name)
+            rows[[at, n + at][: len(pair)]] = pair
+    elif given is not None:
+        values = numbers(given, "targets", StateError)
+        if values.ndim not in (1, 2) or values.shape[-1] not in (n, 2 * n) or n == 0:
+            raise StateError(
+                f"targets has shape {values.shape}; it needs one entry per servo, ({n},) or with velocities behind ({2 * n},), or such a "
+                f"row for every step; servos are {listed(names) or 'none: mech.add_servo(...) adds one'}"
+            )
+        rows = np.broadcast_to(rows, (*values.shape[:-1], 2 * n)).copy()
+        rows[..., : values.shape[-1]] = values
+    for k, servo in enumerate(servos):
+        at = k if servo.kp > 0.0 else n + k
+        rows[..., at] = np.clip(rows[..., at], *servo.range)
+    return rows
 
 
 def torques(motors: Sequence[Motor], rows: Sequence[int], nv: int, u: ArrayLike | Mapping[str, float]) -> NDArray[np.float64]:

@@ -6,8 +6,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 _SHOW_AFTER = 1.0  # seconds
 _WIDTH = 30
@@ -29,8 +29,10 @@ class Progress:
         return self
 
     def update(self, done: int) -> None:
+        if not self.enabled:
+            return
         elapsed = time.perf_counter() - self.began
-        if not self.enabled or elapsed < _SHOW_AFTER or done == 0:
+        if elapsed < _SHOW_AFTER or done == 0:
             return
         fraction = done / self.total
         filled = int(_WIDTH * fraction)
@@ -52,18 +54,45 @@ def announce_compilation() -> None:
     print("leastaction: compiling kernels, once after installation; this takes twenty to fifty seconds ...", file=sys.stderr, flush=True)
 
 
-@contextmanager
-def interrupt_later() -> Iterator[None]:
-    """Ctrl-C inside is seen at the end, so that the steps made are counted.  Only the main thread ever gets one."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    pressed: list[tuple] = []
-    signal.signal(signal.SIGINT, lambda *what: pressed.append(what))
-    try:
-        yield
-    finally:
+class Interrupts:
+    """`with Interrupts() as ctrl_c:` between `ctrl_c.hold()` and `ctrl_c.release()` Ctrl-C waits, so that the steps made are counted.
+
+    Only the main thread ever gets one.
+    """
+
+    def __init__(self) -> None:
+        self._held = False
+        self._pressed: list[tuple[int, FrameType | None]] = []
+        self._handler: Any = None  #: of the program, while ours is in its place
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            before = signal.signal(signal.SIGINT, self._press)
+            if callable(before):
+                self._handler = before
+            else:  # it is ignored, or ends the program
+                signal.signal(signal.SIGINT, before)
+        return self
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        if self._held or self._handler is None:
+            self._pressed.append((number, frame))
+        else:
+            self._handler(number, frame)
+
+    def hold(self) -> None:
+        self._held = True
+
+    def release(self) -> None:
+        """What was pressed meanwhile is seen now."""
+        self._held = False
+        if self._pressed:
+            self._handler(*self._pressed.pop())
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        handler, self._handler = self._handler, None
+        if handler is None:
+            return
         signal.signal(signal.SIGINT, handler)
-    if pressed:
-        handler(*pressed[0])
+        if self._pressed and kind is None:
+            handler(*self._pressed[0])

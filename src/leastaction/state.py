@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from .checks import instance, number, numbers, same
 from .errors import StateError
 from .model import Coordinates, Model, checked_model
+
+#: (t, q, what the integrator recorded beside it) -> momenta, velocities
+Evaluate = Callable[[float, NDArray[np.float64], NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,6 +42,30 @@ class State:
         state.__dict__["v"] = numbers(v, "v of the state", StateError, (model.nv,), finite=False)  # where cached_property looks first
         return state
 
+    @classmethod
+    def of_node(cls, model: Model, t: float, q: NDArray[np.float64], recorded: NDArray[np.float64], evaluate: Evaluate) -> State:
+        """A node of a run: evaluate(t, q, recorded) gives its momenta and velocities when they are first asked for.
+
+        Both arrays belong to the state from now on.
+        """
+        state = object.__new__(cls)
+        state.__dict__.update(model=model, t=t, q=q, _recorded=recorded, _evaluate=evaluate)
+        return state
+
+    def __getattr__(self, name: str) -> Any:
+        """The momenta of a node, which nobody has asked for yet."""
+        own = self.__dict__
+        if name != "p" or "_evaluate" not in own:
+            raise AttributeError(f"a State has no {name!r}; it has model, t, q, p, v and energy")
+        own["p"], own["v"] = own["_evaluate"](self.t, self.q, own["_recorded"])
+        return own["p"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Where it is taken the numbers are enough."""
+        if "p" not in self.__dict__:
+            self.__getattr__("p")
+        return {name: value for name, value in self.__dict__.items() if name not in ("_recorded", "_evaluate")}
+
     def continuing(self, continuation: Any) -> State:
         """The same state with what an integrator remembered there (integrators/memory.py): a run that starts from it goes on as if it
         had never stopped."""
@@ -48,11 +76,15 @@ class State:
     @property
     def continues(self) -> bool:
         """Does it carry what an integrator remembered?  A run from it with the same integrator and dt then goes on bit for bit."""
-        return self.__dict__.get("continuation") is not None
+        known = self.__dict__.get("continuation")
+        return known is not None and known.memory is not None
 
     @cached_property
     def v(self) -> NDArray[np.float64]:
         """Velocities M(q)^-1 p."""
+        if "p" not in self.__dict__:  # of a node; both are computed together
+            self.__getattr__("p")
+            return self.__dict__["v"]
         if not np.any(self.p):
             return np.zeros(self.model.nv)
         from . import dynamics

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from .assembly.closing import ClosedEvaluator
 from .checks import instance, same, shown
 from .dynamics.kinematics import Configurations, about, centres
 from .errors import StateError
-from .integrators.base import Integrator, Stepper
+from .events import Occurrence
+from .integrators.base import KICKED_MOMENTUM, Integrator, Stepper
 from .integrators.memory import Continuation
 from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
 from .model import Model
 from .reactions import Nodes, Reactions
+from .solvability.stepping import CertifiedStepper
 from .state import State
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class Trajectory:
 
     model: Model
     integrator: Integrator
-    dt: float  #: step, s; of AdaptiveStep the longest one, with steps of dt / density
+    dt: float  #: step, s; of AdaptiveStep that at density 1, of CertifiedStep the longest one
     t: Array  #: (T,) times, s
     q: Array  #: (T, nq) coordinates
     recorded: Array  #: (T, nv) what the integrator keeps beside q; see `Integrator.recording`
@@ -49,9 +52,11 @@ class Trajectory:
     errors: Array | None = None  #: (T,) largest violation of a constraint, if the integrator kept any
     multipliers: Array | None = None  #: (T, m) impulses of the constraint rows over the step that ends in the node
     redundant: tuple[str, ...] = ()  #: constraint rows that others imply, and which were therefore left out
-    tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step
+    tau: Array | None = None  #: (1, nv) or (steps, nv) joint forces that were given, constant or of every step; then targets of servos
     every: int = 1  #: after how many steps a node was recorded
     remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
+    events: tuple[Occurrence, ...] = ()  #: what was found of the events given as when=, in the order of time: name, t, state
+    certified_dt: Array | None = None  #: (steps,) certified length of every step, s, of CertifiedStep; None: nothing is certified
     continuation: Continuation | None = None  #: what the integrator remembered at the last node; `state()` carries it on
 
     @classmethod
@@ -62,6 +67,7 @@ class Trajectory:
             stepper.model, integrator, stepper.dt, record.t[:rows], record.q[:rows], record.p[:rows], record.evaluations[:steps],
             elapsed=elapsed, errors=record.error[:rows] if stepper.keeps_constraints else None, multipliers=record.multipliers[:rows],
             redundant=stepper.redundant, tau=tau if len(tau) == 1 else tau[:steps], every=int(record.cursor[EVERY]),
+            certified_dt=stepper.certified(steps) if isinstance(stepper, CertifiedStepper) else None,
         )  # fmt: skip
 
     @classmethod
@@ -77,9 +83,12 @@ class Trajectory:
         made = [p.tau for p in parts if p.steps and p.tau is not None]
         if any(len(tau) > 1 for tau in made):
             arrays["tau"] = np.concatenate(made)
+        if first.certified_dt is not None:
+            arrays["certified_dt"] = np.concatenate([p.certified_dt for p in parts if p.certified_dt is not None])
         return replace(
             last, **arrays,
             iterations=np.concatenate([p.iterations for p in parts]), elapsed=sum(p.elapsed for p in parts), redundant=first.redundant,
+            events=sum((p.events for p in parts), ()),
         )  # fmt: skip
 
     def until(self, nodes: int) -> Trajectory:
@@ -90,6 +99,8 @@ class Trajectory:
         return replace(
             self, **cut, iterations=self.iterations[:steps], continuation=self.continuation if nodes >= len(self) else None,
             tau=self.tau if self.tau is None or len(self.tau) == 1 else self.tau[:steps],
+            events=tuple(event for event in self.events if event.t <= self.t[nodes - 1]),
+            certified_dt=None if self.certified_dt is None else self.certified_dt[:steps],
         )  # fmt: skip
 
     @cached_property
@@ -124,20 +135,32 @@ class Trajectory:
 
     @cached_property
     def work(self) -> Array:
-        """(T,) work since the first node, J: of joint forces and control laws, wrenches, functions of yours, prescribed motions."""
-        tau = self.tau if self.tau is not None and self.tau.any() else None
-        self._need_all_nodes("work", bool(tau is not None or ledger.acts(self.model)))
+        """(T,) work since the first node, J: of joint forces, control laws, servos, wrenches, functions of yours, prescribed motions."""
+        tau = None if self.tau is None else self.tau[:, : self.model.nv]
+        tau = tau if tau is not None and tau.any() else None
+        self._need_all_nodes("work", bool(tau is not None or self.model.servos or ledger.acts(self.model)))
         applied = ledger.summed(self.t, ledger.applied_powers(self.model, self.t, self.q, self.v))
         steps = ledger.driving_work(self.model, self.t, self.q, self.multipliers)
         if tau is not None:
             steps = steps + 0.5 * np.diff(self.t) * np.sum(tau * (self.v[1:] + self.v[:-1]), axis=1)
+        if self.model.servos and self.steps:
+            inputs = self.model.inputs()[None] if self.tau is None else self.tau
+            implicit = self.integrator.recording(self.dt)[0] == KICKED_MOMENTUM
+            steps = steps + ledger.servo_work(self.model, self.t, self.q, self.v, inputs, implicit)
         return applied + np.concatenate([[0.0], np.cumsum(steps)])
 
     @cached_property
     def dissipated(self) -> Array:
-        """(T,) energy that dampers have turned into heat since the first node, J."""
-        self._need_all_nodes("dissipated", bool(self.model.tree.has_dampers))
-        return ledger.summed(self.t, np.sum(self.model.tree.damping * self.v**2, axis=1))
+        """(T,) energy that dampers and dry friction have turned into heat since the first node, J."""
+        self._need_all_nodes("dissipated", bool(self.model.tree.has_dampers or self.model.tree.has_friction))
+        viscous = ledger.summed(self.t, np.sum(self.model.tree.damping * self.v**2, axis=1))
+        return viscous + np.concatenate([[0.0], np.cumsum(ledger.friction_loss(self.model, self.q))])
+
+    @property
+    def targets(self) -> Array:
+        """(1, 2 n) or (steps, 2 n) targets of the n servos, constant or of every step: coordinates, then velocities."""
+        inputs = self.model.inputs()[None] if self.tau is None else self.tau
+        return inputs[:, self.model.nv :]
 
     @property
     def energy_balance(self) -> Array:
@@ -231,9 +254,9 @@ class Trajectory:
 
     def _tau_around(self) -> Array:
         """(T, 2, nv) joint forces of the step that ends in each recorded node, and of the one that starts there."""
-        around = (len(self), 2, self.model.nv)
+        around = (len(self), 2, self.model.inputs_per_step)
         if self.tau is None or len(self.tau) == 0:
-            return np.zeros(around)
+            return np.broadcast_to(self.model.inputs(), around)
         if len(self.tau) == 1:
             return np.broadcast_to(self.tau, around)
         start = np.minimum(self.every * np.arange(len(self)), self.steps)  # the last node is recorded whatever `every` is
@@ -262,6 +285,15 @@ class Trajectory:
         from . import page
 
         return page.write(self, path, **options)
+
+    def to_video(self, path: str | PathLike[str], **options: Any) -> FilePath:
+        """Write the run as a film, .mp4 (extra `video`), .gif or .webp: the scene of its page, drawn by a Chromium if there is one.
+
+        options: fps, speed, size=(1280, 720), dark, renderer, and title, traces, ... as of `to_html`; see `leastaction.film.write`.
+        """
+        from . import film
+
+        return film.write(self, path, **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file that `la.open` reads, complete with model and integrator: .npz or .h5 (extra hdf5).

@@ -48,12 +48,13 @@ def test_info_shows_the_tree(arm, capsys):
 
 
 def test_info_says_what_would_not_be_simulated(arm, capsys):
-    arm.write_text(ARM.replace("FRICTION", "0.5").replace("MIMIC", MIMIC))
+    arm.write_text(ARM.replace("FRICTION", '0.5" mu_coulomb="7').replace("MIMIC", MIMIC))
     code, known = answer(capsys, "info", arm)
     assert code == 0 and not known["simulates"] and len(known["constraints"]) == 1
-    assert any("dry friction 0.5 [friction]" in line for line in known["not simulated"])
-    code, known = answer(capsys, "info", arm, "--ignore", "friction")
-    assert known["simulates"] and any("friction" in note for note in known["notes"])
+    assert any('mu_coulomb="7"' in line and "[dynamics]" in line for line in known["not simulated"])
+    code, known = answer(capsys, "info", arm, "--ignore", "dynamics")
+    assert known["simulates"] and any("dynamics" in note for note in known["notes"])
+    assert any("DryFriction" in force for force in known["forces"])
 
 
 def test_info_of_what_cannot_be_compiled(tmp_path, capsys):

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from conformance.matrix import _REMEDIES, CONSTRAINTS, FORCES, JOINTS, _all_pairs, model_of
+from conformance.matrix import _REMEDIES, CONSTRAINTS, DRIVES, JOINTS, _all_pairs, model_of
+from conformance.matrix import FORCES as PLAIN_FORCES
 
 import leastaction as la
 from leastaction.errors import LeastActionError
@@ -46,6 +47,9 @@ INTEGRATORS: dict[str, la.Integrator] = {
     "RK4": la.RK4(),
     "RKMK4": la.RKMK4(),
 }
+
+
+FORCES = [*PLAIN_FORCES, *(name for name in DRIVES if name != "no drive")]
 
 
 def _plain(model: la.Model, start: la.State, integrator: la.Integrator) -> la.Trajectory:
@@ -110,6 +114,10 @@ ASKED: dict[str, Callable[[la.Model, la.State, la.Integrator], None] | None] = {
 }
 
 
+def _model(joint: str, constraint: str, force: str) -> tuple[la.Model, la.State]:
+    return model_of(joint, constraint, force, "none") if force in DRIVES else model_of(joint, constraint, "no drive", force)
+
+
 class Case(NamedTuple):
     integrator: str
     joint: str = "Revolute"
@@ -120,14 +128,14 @@ class Case(NamedTuple):
 
 @cache
 def _truth(joint: str, force: str, constraint: str, t: float) -> np.ndarray:
-    model, start = model_of(joint, constraint, force)
+    model, start = _model(joint, constraint, force)
     other = la.Maximal(tol=1e-12) if constraint in ("Skate", "Rolling") else la.RK4()
     return la.simulate(model, start, dt=t / 12, steps=12, integrator=other).q[-1]
 
 
 def outcome(case: Case) -> str:
     """"yes", or the sentence it is refused by.  AssertionError: neither."""
-    model, start = model_of(case.joint, case.constraint, case.force)
+    model, start = _model(case.joint, case.constraint, case.force)
     integrator, ask = INTEGRATORS[case.integrator], ASKED[case.asked]
     try:
         run = _plain(model, start, integrator)

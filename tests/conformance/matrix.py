@@ -1,4 +1,4 @@
-"""Everything with everything: integrator x joint x constraint x guard x record_every x way of running, a few steps each.
+"""Everything with everything: integrator x joint x constraint x drive x guard x record_every x way of running, a few steps each.
 
     PYTHONPATH=tests python -m conformance.matrix [part of a name ...]     runs the cells whose name contains all parts
 
@@ -44,6 +44,13 @@ CONSTRAINTS = {
     "Prescribed": lambda: la.Prescribed("hinge", lambda t, sp: 0.3 * sp.sin(2 * t)),
     "Skate": lambda: la.Skate("puck"),
     "Rolling": lambda: la.Rolling("puck", radius=0.3),
+    "RollingBall": lambda: la.RollingBall("puck", radius=0.3, on="hinge", height=0.2),
+    "VelocityConstraint": lambda: la.VelocityConstraint("speeds", ["hinge", "slide"], "v0 * cos(q1) - 2 * v1 - sin(t) / 9"),
+}
+DRIVES = {  # forces that are taken at the end of a step
+    "no drive": lambda mech: None,
+    "servo": lambda mech: mech.add_servo(la.Servo("hinge", kp=1e3, kd=10.0, limit=20.0, target=0.3)),
+    "friction": lambda mech: mech.add_force(la.DryFriction("slide", 2.0)),
 }
 GUARDS = (False, True)
 RECORD_EVERY = (1, 4)
@@ -54,28 +61,30 @@ class Cell(NamedTuple):
     integrator: str
     joint: str
     constraint: str
+    drive: str
     guard: bool
     record_every: int
     way: str
 
     def __str__(self) -> str:
-        return f"{self.integrator} {self.joint} {self.constraint} guard={self.guard} every={self.record_every} {self.way}"
+        return f"{self.integrator} {self.joint} {self.constraint} {self.drive} guard={self.guard} every={self.record_every} {self.way}"
 
 
 def cells(exhaustive: bool = True) -> list[Cell]:
-    """All pairs of any two columns; if exhaustive also every integrator x joint x guard without constraints, and every integrator x
-    constraint x guard."""
-    columns = [list(INTEGRATORS), list(JOINTS), list(CONSTRAINTS), list(GUARDS), list(RECORD_EVERY), list(WAYS)]
+    """All pairs of any two columns; if exhaustive also every integrator x joint x guard without constraints, every integrator x constraint
+    x guard, and every integrator x drive x guard."""
+    columns = [list(INTEGRATORS), list(JOINTS), list(CONSTRAINTS), list(DRIVES), list(GUARDS), list(RECORD_EVERY), list(WAYS)]
     found = [Cell(*row) for row in _all_pairs(columns)]
     if exhaustive:
         turn = 0  # what is not listed takes turns
         for integrator in INTEGRATORS:
             for guard in GUARDS:
-                rows = [(joint, "none") for joint in JOINTS]
-                rows += [(columns[1][(turn + 3 * k) % len(JOINTS)], constraint) for k, constraint in enumerate(CONSTRAINTS)]
-                for joint, constraint in rows:
+                rows = [(joint, "none", "no drive") for joint in JOINTS]
+                rows += [(columns[1][(turn + 3 * k) % len(JOINTS)], constraint, "no drive") for k, constraint in enumerate(CONSTRAINTS)]
+                rows += [(columns[1][(turn + k) % len(JOINTS)], "none", drive) for k, drive in enumerate(DRIVES)]
+                for joint, constraint, drive in rows:
                     turn += 1
-                    found.append(Cell(integrator, joint, constraint, guard, RECORD_EVERY[turn % 2], WAYS[turn % 3]))
+                    found.append(Cell(integrator, joint, constraint, drive, guard, RECORD_EVERY[turn % 2], WAYS[turn % 3]))
     return list(dict.fromkeys(found))
 
 
@@ -116,8 +125,8 @@ FORCES = {
 
 
 @cache
-def model_of(joint: str, constraint: str, force: str = "none") -> tuple[la.Model, la.State]:
-    """A small mechanism with the joint, the constraint and the force in it, and a state that obeys them."""
+def model_of(joint: str, constraint: str, drive: str = "no drive", force: str = "none") -> tuple[la.Model, la.State]:
+    """A small mechanism with the joint, the constraint, the drive and the force in it, and a state that obeys them."""
     rng = np.random.default_rng(5)
     mech = la.Mechanism(name=f"{joint} and {constraint}")
     rod = {"mass": 1.0, "com": (0.05, 0.02, -0.2), "inertia": (0.03, 0.04, 0.02)}
@@ -130,10 +139,11 @@ def model_of(joint: str, constraint: str, force: str = "none") -> tuple[la.Model
     if constraint in ("Close", "Screw"):
         mech.add_frame("seat", placement=la.Pose(xyz=(-1, 0, 0)))
         mech.add_body("nut", joint=la.Cylindrical((0, 1, 0)), placement=la.Pose(xyz=(-1, 0, 0)), **rod)
-    if constraint in ("Skate", "Rolling"):
+    if constraint in ("Skate", "Rolling", "RollingBall"):
         mech.add_body("puck", joint=la.Free(), placement=la.Pose(xyz=(1, 0, 0.3)), mass=1.0, inertia=(0.03, 0.05, 0.03))
     if CONSTRAINTS[constraint] is not None:
         mech.add_constraint(CONSTRAINTS[constraint]())
+    DRIVES[drive](mech)
     if FORCES[force] is not None:
         mech.add_force(FORCES[force]())
     model = mech.compile()
@@ -147,9 +157,9 @@ def model_of(joint: str, constraint: str, force: str = "none") -> tuple[la.Model
 
 def run_cell(cell: Cell) -> str:
     """Run one cell: "agrees", or "refuses: ..." with the message.  AssertionError says what is wrong."""
-    model, start = model_of(cell.joint, cell.constraint)
+    model, start = model_of(cell.joint, cell.constraint, cell.drive)
     try:
-        plain = plain_run(cell.integrator, cell.joint, cell.constraint)
+        plain = plain_run(cell.integrator, cell.joint, cell.constraint, cell.drive)
         refused = ""
     except LeastActionError as error:
         refused = _checked_refusal(cell, model, error)
@@ -171,8 +181,8 @@ def run_cell(cell: Cell) -> str:
 
 
 @cache
-def plain_run(integrator: str, joint: str, constraint: str) -> la.Trajectory:
-    model, start = model_of(joint, constraint)
+def plain_run(integrator: str, joint: str, constraint: str, drive: str) -> la.Trajectory:
+    model, start = model_of(joint, constraint, drive)
     run = la.simulate(model, start, dt=DT, steps=STEPS, integrator=INTEGRATORS[integrator])
     assert np.isfinite(run.energy).all() and np.isfinite(run.v).all() and run.steps == STEPS
     if run.integrator.uniform:

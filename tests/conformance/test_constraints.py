@@ -33,22 +33,32 @@ KINDS = {
     "Prescribed": lambda: la.Prescribed("hinge", lambda t, sp: 0.3 * sp.sin(2 * t)),
     "Prescribed-locked": lambda: la.Prescribed("slide", 0.1),
     "Skate": lambda: la.Skate("puck", direction=(0, 1, 0)),
+    "Skate-on a body": lambda: la.Skate("puck", direction=(1, 2, 0), on="hinge"),
     "Rolling": lambda: la.Rolling("puck", radius=0.3, axis=(0, 1, 0), height=-0.3),
+    "Rolling-on a body": lambda: la.Rolling("puck", radius=0.3, axis=(0, 1, 0), normal=(0, 1, 2), height=-0.3, on="hinge"),
+    "RollingBall": lambda: la.RollingBall("puck", radius=0.3, height=-0.3),
+    "RollingBall-on a body": lambda: la.RollingBall("puck", radius=0.3, normal=(0, 1, 2), height=-0.3, on="hinge"),
+    "RollingBall-on a sphere": lambda: la.RollingBall("puck", radius=0.3, sphere=0.7, on="hinge"),
+    "RollingBall-in a sphere": lambda: la.RollingBall("puck", radius=0.3, sphere=1.3, inside=True),
+    "RollingEllipsoid": lambda: la.RollingEllipsoid("puck", half_axes=(0.4, 0.2, 0.3), height=-0.3),
+    "RollingEllipsoid-on a body": lambda: la.RollingEllipsoid("puck", half_axes=(0.4, 0.2, 0.3), normal=(0, 1, 2), height=-0.3, on="hinge"),
+    "VelocityConstraint": lambda: la.VelocityConstraint("mix", ["hinge", "carrier"], "v0 * cos(q1) + q2 * v1 - v2"),
+    "VelocityConstraint-driven": lambda: la.VelocityConstraint("lead", ["hinge", "slide"], "v0 * cos(q1) - v1 - 0.3 * q0 - sin(2 * t) / 5"),
 }
-OF_COORDINATES = ("Cam", "SymbolicConstraint", "Prescribed")
-ON_VELOCITIES = {"Skate", "Rolling"}
+OF_COORDINATES = ("Cam", "SymbolicConstraint", "Prescribed", "VelocityConstraint")
+ON_VELOCITIES = ("Skate", "Rolling", "VelocityConstraint")
 BETWEEN_FRAMES = ["Coincident-two directions", "Distance", "PointOnPlane"]
 CARRIERS = {k.__name__: k for k in joints.ALL if k.nv > 0} | {f"symbolic-{j.name}": j for j in symbolic_samples()}
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_laws(name):
-    report = check_constraint(KINDS[name], partial(constraint_bench, groups=name in ON_VELOCITIES))
-    assert report.on_positions != (name in ON_VELOCITIES)
-    assert report.moving == (name in ("Prescribed", "SymbolicConstraint-driven"))
+    report = check_constraint(KINDS[name], partial(constraint_bench, groups=name.startswith(("Skate", "Rolling"))))
+    assert report.on_positions != name.startswith(ON_VELOCITIES)
+    assert report.moving == (name in ("Prescribed", "SymbolicConstraint-driven", "VelocityConstraint-driven"))
     assert "Maximal-exp" in report.orders or name.startswith(OF_COORDINATES)  # which Maximal has no bodies to put between
-    if report.on_positions:
-        assert {"Variational-exp-trapezoid", "Variational-cayley-midpoint", "Midpoint", "RK4"} <= set(report.orders)
+    assert {"Variational-exp-trapezoid", "Variational-cayley-midpoint", "RK4"} <= set(report.orders)
+    assert ("Midpoint" in report.orders) == report.on_positions
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

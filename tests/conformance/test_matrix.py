@@ -15,6 +15,6 @@ def test_matrix(integrator):
 def test_all_pairs_are_there():
     cells = matrix.cells(exhaustive=False)
     assert set(cells) <= set(matrix.cells())
-    columns = [matrix.INTEGRATORS, matrix.JOINTS, matrix.CONSTRAINTS, matrix.GUARDS, matrix.RECORD_EVERY, matrix.WAYS]
+    columns = [matrix.INTEGRATORS, matrix.JOINTS, matrix.CONSTRAINTS, matrix.DRIVES, matrix.GUARDS, matrix.RECORD_EVERY, matrix.WAYS]
     for a, b in combinations(range(len(columns)), 2):
         assert {(c[a], c[b]) for c in cells} == set(product(columns[a], columns[b]))

@@ -179,8 +179,8 @@ def test_a_weld_holds_everything(tmp_path):
 # ------------------------------------------------------------------------------------------------- what is not simulated
 
 REFUSED = {  # kind -> what to put into the file, where, and what the error says
-    "actuator": ("after", '<actuator><position name="m" joint="pin" kp="3"/></actuator>', "<position> 'm'"),
-    "frictionloss": ("inside", f'<body><joint name="b" frictionloss="2"/>{BOX}</body>', "'b': dry friction 2"),
+    "actuator": ("after", '<actuator><position name="m" joint="pin" timeconst="1"/></actuator>', "<position> 'm'"),
+    "frictionloss": ("inside", f'<body><joint name="b" type="ball" frictionloss="2"/>{BOX}</body>', "'b': dry friction 2 of a Spherical"),
     "armature": ("inside", f'<body><joint name="b" type="ball" armature=".1"/>{BOX}</body>', "'b': armature 0.1 of a Spherical"),
     "stiffness": ("inside", f'<body><joint name="f" type="free" stiffness="3"/>{BOX}</body>', "'f': stiffness 3 of a free joint"),
     "fluid": ("before", '<option density="1000"/>', "density 1000"),
@@ -381,9 +381,9 @@ def test_nothing_is_written(tmp_path):
 
 
 def test_the_command_line_takes_it(tmp_path, capsys):
-    path = saved(tmp_path, robot(PENDULUM, after='<actuator><velocity name="m" joint="pin" kv="1"/></actuator>'))
+    path = saved(tmp_path, robot(PENDULUM, after='<actuator><intvelocity name="m" joint="pin" actrange="-1 1"/></actuator>'))
     assert main(["info", str(path)]) == 0
-    assert "<velocity> 'm'" in capsys.readouterr().out
+    assert "<intvelocity> 'm'" in capsys.readouterr().out
     assert main(["run", str(path), "--duration", "0.01"]) != 0
     assert main(["run", str(path), "--ignore", "actuator", "--duration", "0.01", "--q", "pin=0.3"]) == 0
     assert main(["convert", str(path), str(tmp_path / "robot.urdf"), "--ignore", "actuator"]) == 0

@@ -82,7 +82,7 @@ def test_robots_let_go_keep_their_energy(robots, name):
     file = next((f for f in robots.files() if robots.short(f) == name), None)
     if file is None:
         pytest.skip(HOW)
-    got = robots.flies(robots.read(file, False, also=("damping",)))
+    got = robots.flies(robots.read(file, False, also=("damping", "friction")))
     assert got["order 2"] < robots.LIMITS["order 2"] and got["order 4"] < robots.LIMITS["order 4"]
     assert 3.5 < got["gain"] < 4.5
 

@@ -217,7 +217,7 @@ def test_meshes_outside_are_refused(tmp_path, name, reason):
 
 def test_what_is_not_simulated_is_listed_with_its_line():
     text = robot(
-        link("a"), link("b"), link("c"), joint("j", "continuous", "a", "b", '<dynamics friction="0.3"/>'),
+        link("a"), link("b"), link("c"), joint("j", "floating", "a", "b", '<dynamics friction="0.3"/>'),
         joint("k", "continuous", "b", "c", '<dynamics friction="0.2" mu_coulomb="7" K="0"/>'),
         '<transmission name="t"><joint name="j"/><actuator name="m"><rotorInertia>1e-4</rotorInertia></actuator></transmission>\n',
         '<gazebo reference="b"><mu1>0.9</mu1><turnGravityOff>true</turnGravityOff></gazebo>\n<loop_joint/>\n',
@@ -225,9 +225,10 @@ def test_what_is_not_simulated_is_listed_with_its_line():
     with pytest.raises(la.FormatError) as caught:
         parse_robot(text, "robot.urdf")
     message, lines = str(caught.value), text.splitlines()
-    assert message.startswith("robot.urdf:") and "6 things" in message
+    assert message.startswith("robot.urdf:") and "5 things" in message
     for kind, words in {
-        "friction": "'j': dry friction 0.3", "dynamics": 'mu_coulomb="7"', "armature": "rotorInertia = 0.0001", "gazebo": "turnGravityOff",
+        "friction": "'j': dry friction 0.3 of a floating", "dynamics": 'mu_coulomb="7"',
+        "armature": "rotorInertia = 0.0001", "gazebo": "turnGravityOff",
         "extensions": "loop_joint",
     }.items():  # fmt: skip
         entry = next(line for line in message.splitlines() if words in line)

@@ -202,9 +202,3 @@ def test_inconsistent_starts_are_named():
         la.simulate(model, q=[0.1, 0.2, 0.3], dt=1e-2, steps=1, integrator=la.Maximal())
     with pytest.raises(la.StateError, match=r"model\.project_velocity"):
         la.simulate(model, q=model.assemble(FOUR_BAR), v=[1.0, 0, 0], dt=1e-2, steps=1, integrator=la.Maximal())
-
-
-@pytest.mark.parametrize("integrator", [la.Variational(), la.RK4(), la.SemiImplicitEuler()], ids=lambda i: type(i).__name__)
-def test_integrators_without_velocity_constraints_refuse_them(integrator):
-    with pytest.raises(la.StateError, match=r"Skate.*Maximal"):
-        la.simulate(la.examples.chaplygin_sleigh().compile(), dt=1e-2, steps=1, integrator=integrator)

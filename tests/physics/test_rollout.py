@@ -91,7 +91,7 @@ def test_quaternions_and_specialised_code():
     v = rng.normal(size=(4, floating.nv))
     many = la.rollout(floating, q=q, v=v, dt=0.01, steps=10)
     special = la.examples.double_pendulum().compile().specialise()
-    quick = la.rollout(special, q=rng.normal(size=(4, 2)), dt=0.01, steps=10)
+    quick = la.rollout(special, q=rng.normal(size=(4, 2)), dt=0.01, steps=10, lanes=1)  # in lanes: test_lanes.py
     for k in range(4):
         assert_same(many, k, alone(floating, k, q=q, v=v, dt=0.01, steps=10))
         assert_same(quick, k, quick.again(k))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from leastaction.constraints import base
 from leastaction.constraints.base import Closure
+from leastaction.constraints.rows import ACROSS, ALONG, HEIGHT
 from leastaction.coordinates.network import Network
 from leastaction.joints import SymbolicJoint
 from leastaction.joints.reference import quaternion_of
@@ -138,40 +139,87 @@ class StepReference:
             first = np.cumsum([0, *(b.joint.nq for b in self.model.bodies)])
             assert [int(x) for x in self.model.tree.link[1:, L.QI]] == first[:-1].tolist()
             return [self.functions[closure.name](q[..., [at for at, _ in closure.arguments]], self.time)]
-        before, after = self._frame(closure.b, self.node), self._frame(closure.b, T)
-        move = after[..., :3, 3] - before[..., :3, 3]
+        return self._velocity_values(closure, T)
+
+    def _seen(self, closure: Closure, T: Array) -> Array:
+        """Pose of frame b in frame a."""
+        return mat.rigid_inverse(self._frame(closure.a, T)) @ self._frame(closure.b, T)
+
+    def _velocity_values(self, closure: Closure, T: Array) -> list[Array]:
+        """Rows of constraints on velocities over the step, in the axes of frame a."""
+        before, after = self._seen(closure, self.node), self._seen(closure, T)
+        move = after[..., :3, 3] - before[:3, 3]
         w = np.array(closure.rows[0].w)
-        mean = (mat.times(before[..., :3, :3], w) + mat.times(after[..., :3, :3], w)) / 2
+        mean = (mat.times(before[:3, :3], w) + mat.times(after[..., :3, :3], w)) / 2
         if closure.kind == base.SKATE:
             return [mat.dot(mean, move)]
-        radius, height = closure.numbers
+        turn = mat.times(before[:3, :3], mat.log(mat.rigid_inverse(before) @ after)[..., :3])
+        if closure.kind == base.ELLIPSOID:
+            lever = (self._lowest(closure, before) + self._lowest(closure, after)) / 2
+        else:
+            lever = closure.numbers[0] * self._contact(closure, mean, before[:3, 3] + move / 2)
+        slip = move + mat.times(mat.hat(turn), lever)
+        directions = self._directions_of(closure, before, mean)
+        return [self._height(closure, after) if row.kind == HEIGHT else mat.dot(directions[row.kind], slip) for row in closure.rows]
+
+    def _contact(self, closure: Closure, axis: Array, centre: Array) -> Array:
+        """Unit vector from the centre of what rolls to where it touches."""
         normal = np.array(closure.rows[0].u)
-        lowest = after[..., :3, 3] + radius * _to_contact(normal, mat.times(after[..., :3, :3], w))
-        start, i = self.node[closure.b[0]], closure.b[0]
-        turn = mat.times(start[:3, :3], mat.log(mat.rigid_inverse(start) @ T[..., i, :, :])[..., :3])
-        slip = move + radius * mat.times(mat.hat(turn), _to_contact(normal, mean / mat.sqrt(mat.dot(mean, mean))[..., None]))
-        return [lowest @ normal - height, *(slip @ np.array(row.u) for row in closure.rows[1:])]
+        if closure.kind == base.ROLLING:
+            return _to_contact(normal, _unit(axis))
+        return -normal if closure.kind == base.BALL else -closure.numbers[2] * _unit(centre)
+
+    def _lowest(self, closure: Closure, pose: Array) -> Array:
+        """From the centre of an ellipsoid to its lowest point: where its surface x'A^-2 x = 1 has the normal of the plane."""
+        normal, squares = np.array(closure.rows[0].u), np.diag(np.square(closure.numbers))
+        seen = pose[..., :3, :3] @ squares @ np.swapaxes(pose[..., :3, :3], -1, -2)
+        return -mat.times(seen, normal) / mat.sqrt(mat.dot(normal, mat.times(seen, normal)))[..., None]
+
+    def _directions_of(self, closure: Closure, before: Array, axis: Array) -> dict[int, Array]:
+        """Along and across."""
+        normal = np.array(closure.rows[0].u)
+        if closure.kind == base.ROLLING:
+            along = _unit(mat.times(mat.hat(axis), normal))
+            return {ALONG: along, ACROSS: mat.times(mat.hat(normal), along)}
+        axes = closure.a[1].R  # balls: orthogonal to the normal and the axis of body A that leans least to it
+        out = axes @ (normal if closure.kind != base.SPHERE else _unit(before[:3, 3]))
+        along = _unit(np.cross(np.eye(3)[np.argmin(np.abs(out))], out))
+        return {ALONG: axes.T @ along, ACROSS: axes.T @ np.cross(out, along)}
+
+    def _height(self, closure: Closure, after: Array) -> Array:
+        radius, normal, w = closure.numbers[0], np.array(closure.rows[0].u), np.array(closure.rows[0].w)
+        centre = after[..., :3, 3]
+        if closure.kind == base.SPHERE:
+            apart = closure.numbers[1]
+            return (mat.dot(centre, centre) - apart**2) / (2 * apart)
+        if closure.kind == base.ELLIPSOID:
+            return (centre + self._lowest(closure, after)) @ normal
+        return (centre + radius * self._contact(closure, mat.times(after[..., :3, :3], w), centre)) @ normal
 
     def _force_directions(self) -> Array:
-        """(m, n, 6) the constraints' rows at the node: of positions by complex steps, of velocities from the point they act on."""
+        """(m, n, 6) the constraints' rows at the node, by complex steps: of positions, and of velocities how the material point that
+        touches moves."""
         varied_nodes = np.tile(self.node.astype(complex), (6 * self.n, 1, 1, 1))
         for j in range(6 * self.n):
             varied_nodes[j, 1 + j // 6] = _stepped(self.node[1 + j // 6], j % 6)
         out = (self.values(varied_nodes).imag.T / _TINY).reshape(-1, self.n, 6)
         row = sum(6 - b.joint.nv for b in self.model.bodies)
         for closure in self.network.closures:
-            if closure.kind in (base.SKATE, base.ROLLING):
-                i, pose = closure.b
-                R, point = self.node[i][:3, :3], pose.p - self.network.net.com[i]
-                if closure.kind == base.SKATE:
-                    directions = [pose.R @ np.array(closure.rows[0].w)]
-                else:
-                    axis = R @ pose.R @ np.array(closure.rows[0].w)
-                    point = point + closure.numbers[0] * R.T @ _to_contact(np.array(closure.rows[0].u), axis)
-                    directions = [R.T @ np.array(r.u) for r in closure.rows]
-                for k, u in enumerate(directions):
-                    out[row + k] = 0.0
-                    out[row + k, i - 1] = np.concatenate([np.cross(point, u), u])
+            if closure.kind in base.ON_VELOCITIES:
+                here, seen = self._seen(closure, self.node), self._seen(closure, varied_nodes)
+                axis = here[:3, :3] @ np.array(closure.rows[0].w)
+                for k, r in enumerate(closure.rows):
+                    if r.kind == HEIGHT:
+                        continue
+                    at, u = np.zeros(4), axis
+                    at[3] = 1.0
+                    if closure.kind != base.SKATE:
+                        to = self._lowest(closure, here) if closure.kind == base.ELLIPSOID else closure.numbers[0] * self._contact(
+                            closure, axis, here[:3, 3]
+                        )  # fmt: skip
+                        at[:3] = here[:3, :3].T @ to
+                        u = self._directions_of(closure, here, axis)[r.kind]
+                    out[row + k] = ((seen @ at)[:, :3].imag @ u / _TINY).reshape(self.n, 6)
             row += closure.size
         return out
 
@@ -256,6 +304,10 @@ def _to_contact(normal: Array, axis: Array) -> Array:
     """Unit vector in the plane of a disc that points to its lowest point."""
     down = (axis @ normal)[..., None] * axis - normal
     return down / mat.sqrt(mat.dot(down, down))[..., None]
+
+
+def _unit(x: Array) -> Array:
+    return x / mat.sqrt(mat.dot(x, x))[..., None]
 
 
 def _exponential(m: Array) -> Array:

@@ -97,16 +97,39 @@ def test_yardsticks_are_named_by_the_class_they_left():
             la.Variational(**options)
 
 
-def test_constraints_on_velocities_need_maximal():
+def test_constraints_on_velocities_that_are_refused():
     model = la.examples.chaplygin_sleigh().compile()
-    for integrator in (la.Variational(), la.RK4()):
-        with pytest.raises(la.StateError, match="Skate.*Maximal"):
-            la.simulate(model, dt=1e-2, steps=1, integrator=integrator)
-    with pytest.raises(la.StateError, match="Skate.*Maximal"):
-        la.dynamics.forward(model, None)
-    for ask in (la.constraints.values, la.constraints.jacobian):
-        with pytest.raises(la.StateError, match="Skate.*Maximal"):
-            ask(model, None)
+    with pytest.raises(la.StateError, match="Midpoint does not keep constraints on velocities, as .*Skate.*Variational"):
+        la.simulate(model, dt=1e-2, steps=1, integrator=la.Midpoint())
+    with pytest.raises(la.StateError, match="Skate.*la.dynamics.forward"):
+        la.linearize(model, la.Variational(), model.state(), dt=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: la.RollingBall("b", 0.0), r"RollingBall\('b'\): radius = 0.0 m; it needs a number > 0"),
+        (lambda: la.RollingBall("b", 0.1, sphere=-1.0), "sphere = -1.0 m; it needs a number > 0"),
+        (lambda: la.RollingBall("b", 0.1, inside=True), "inside = True says nothing without a sphere"),
+        (lambda: la.RollingBall("b", 0.1, sphere=0.05, inside=True), "too small for a ball of 0.1 m inside"),
+        (lambda: la.RollingEllipsoid("b", (0.1, 0.0, 0.2)), "half_axes = .* it needs three numbers > 0"),
+        (lambda: la.Skate("b", on="b"), "'b' and 'b' belong to the same body"),
+        (lambda: la.Rolling("world", 0.1), "'world' is fixed to the world and cannot move"),
+        (lambda: la.Rolling("b", 0.1, on="nowhere"), "'nowhere' is neither a body nor a frame"),
+        (lambda: la.VelocityConstraint("c", ["b"], "v0**2 - 1"), r"'c' is not affine in the velocities \(v0\)"),
+        (lambda: la.VelocityConstraint("c", ["b"], "q0 - 1"), "'c' depends on no velocity"),
+        (lambda: la.VelocityConstraint("c", ["b"], "v0 + w"), "'c'.*w"),
+        (lambda: la.VelocityConstraint("c", ["b"], lambda q, v, sp: v[7]), "'c': its expression fails with IndexError"),
+        (lambda: la.VelocityConstraint("c", ["ball"], "v0"), "'ball' is Spherical.*constrain frames instead"),
+    ],
+)
+def test_bad_constraints_on_velocities(make, message):
+    with pytest.raises(la.MechanismError, match=message):
+        mech = la.Mechanism()
+        mech.add_body("b", joint=la.Planar(), mass=1.0, inertia=(1.0, 1.0, 1.0))
+        mech.add_body("ball", joint=la.Spherical(), mass=1.0, inertia=(1.0, 1.0, 1.0))
+        mech.add_constraint(make())
+        mech.compile()
 
 
 def test_a_failed_step_can_be_tried_again():

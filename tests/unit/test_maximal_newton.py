@@ -99,6 +99,26 @@ def test_every_constraint(retraction):
     check(network, place_step(network, random_state(model, rng)[0], rng), retraction)
 
 
+@pytest.mark.parametrize("on", ["world", "frame3"])
+def test_every_constraint_on_velocities(on):
+    """Skates, discs and balls, on the world and on another body; rows of a disc that others imply left out."""
+    rng = np.random.default_rng(8)
+    mech = random_mechanism(rng, 3, joints=(la.Free,), oddities=False, forces=False)
+    for k in range(1, 4):
+        mech.add_frame(f"frame{k}", f"body{k}", la.testing.random_pose(rng))
+    mech.add_constraint(la.Skate("frame1", rng.normal(size=3), on=on))
+    mech.add_constraint(la.Rolling("frame2", 0.4, axis=rng.normal(size=3), normal=rng.normal(size=3), height=0.3, on=on))
+    mech.add_constraint(la.RollingBall("frame1", 0.4, on=on, normal=rng.normal(size=3), height=0.3))
+    mech.add_constraint(la.RollingBall("frame2", 0.4, on=on, sphere=1.3))
+    mech.add_constraint(la.RollingBall("frame2", 0.4, on=on, sphere=1.1, inside=True))
+    mech.add_constraint(la.RollingEllipsoid("frame1", (0.3, 0.2, 0.4), on=on, normal=rng.normal(size=3), height=0.1))
+    model = mech.compile()
+    skate, disc, *balls = model.closures
+    few = [replace(disc, rows=disc.rows[k : k + 1]) for k in (1, 2)]
+    network = build(model, (skate, disc, *few, *balls))
+    check(network, place_step(network, random_state(model, rng)[0], rng), "exp")
+
+
 PLAIN = [j for j in JOINTS if not j.has_quaternion]
 
 

@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pytest
-from support.browser import Browser, missing
 
 import leastaction as la
+from leastaction.film.browser import Browser, missing
 from leastaction.page.notebook import inline
 from leastaction.pose import rotation_of_quaternion
 
@@ -66,7 +66,7 @@ def picture(browser):
     """The pixels of the scene, (height, width, 3)."""
     from PIL import Image
 
-    browser.run("new Promise((done) => requestAnimationFrame(() => { leastaction.draw(); requestAnimationFrame(() => done(1)); }))")
+    browser.settle()
     x, y, wide, tall = place(browser, "leastaction.canvas")
     with Image.open(io.BytesIO(browser.screenshot())) as image:
         return np.asarray(image.convert("RGB"))[int(y) + 1 : int(y + tall) - 1, int(x) + 1 : int(x + wide) - 1].astype(int)

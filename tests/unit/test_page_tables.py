@@ -69,3 +69,38 @@ def test_the_page_of_a_large_run_is_left_to_show(monkeypatch):
     run = la.simulate(la.examples.chain(3).compile(), dt=1e-2, duration=1.0, q={"link1": 0.8})
     monkeypatch.setattr("leastaction.page.tables._MOST_POSES", 10)
     assert "srcdoc" not in run._repr_html_() and "la.show(run)" in run._repr_html_()
+
+
+def test_reports_are_tables_that_say_what_their_text_says():
+    model = la.examples.chain(3).compile()
+    report = la.solvability.report(model, model.state({"link1": 1.0}), dt=0.01)
+    cells = [cell.text for cell in parsed(report._repr_html_()).iter("td")]
+    assert len(cells) == 3 * (len(report.rows()) - 1)
+    for row in report.rows()[1:]:
+        assert all(cell in cells and cell in str(report) for cell in row)
+    assert report.verdict in report._repr_html_() or report.verdict.replace("'", "&#x27;") in report._repr_html_()
+
+
+def test_reactions_are_a_table_of_their_largest_loads():
+    model = la.examples.four_bar().compile()
+    run = la.simulate(model, dt=1e-2, duration=0.5, q=model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}))
+    rows = [[cell.text for cell in row.iter("td")] for row in parsed(run.reactions._repr_html_()).iter("tr")][1:]
+    assert [row[0] for row in rows] == list(run.reactions)
+    for row in rows:
+        force = np.linalg.norm(run.reactions[row[0]].force, axis=1)
+        assert row[3] == f"{force.max():.4g} N" and row[4] == f"{run.t[force.argmax()]:.4g} s"
+    one = [cell.text for cell in parsed(run.reactions["rod2"]._repr_html_()).iter("td")]
+    assert one == next(row for row in rows if row[0] == "rod2")
+    assert len(list(parsed(run.reactions["rod2"].at(3)._repr_html_()).iter("td"))) == 8
+
+
+def test_reactions_on_coordinates_have_no_force_in_the_table():
+    mech = la.examples.screw()
+    run = la.simulate(mech.compile(), dt=1e-2, steps=5)
+    assert "–" in run.reactions._repr_html_()
+
+
+def test_a_crosscheck_is_a_table_of_both_ways():
+    found = la.crosscheck(la.examples.chain(3), dt=1e-3, duration=0.02, q={"link1": 0.7})
+    cells = [cell.text for cell in parsed(found._repr_html_()).iter("td")]
+    assert cells[0] == "Variational" and cells[4] == "Maximal" and "they agree" in found._repr_html_()

@@ -1,8 +1,11 @@
 """The documentation as a site: every page is in it, every link leads somewhere, every public name is in the reference."""
 
+import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -15,16 +18,66 @@ ROOT = Path(__file__).resolve().parents[2]
 def site(tmp_path_factory):
     pytest.importorskip("sphinx", reason="the site is built with Sphinx: pip install 'leastaction[docs]'")
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", out / "doctrees", ROOT / "docs", out / "html"]
+    short = ["-D", "gallery_steps=3"]  # of every run of the gallery
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", *short, "-d", out / "doctrees", ROOT / "docs", out / "html"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr  # a warning is an error: pages nobody links to, links that lead nowhere, docstrings that break
     return out / "html"
 
 
 def test_every_page_is_there(site):
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"README"}
-    assert pages <= {page.stem for page in site.glob("*.html")}
+    docs = ROOT / "docs"
+    pages = {page.relative_to(docs).with_suffix("") for page in docs.rglob("*.md") if "_build" not in page.parts} - {Path("README")}
+    assert pages <= {page.relative_to(site).with_suffix("") for page in site.rglob("*.html")}
     assert (site / "searchindex.js").exists()  # the search needs no server
+
+
+class _Links(HTMLParser):
+    """What a page links to and shows, and the places in it that can be linked to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.places = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.links += [found[key] for key in ("href", "src") if found.get(key)]
+        self.places |= {found[key] for key in ("id", "name") if found.get(key)}
+
+
+def test_every_link_inside_the_site_leads_somewhere(site):
+    pages = {page: _Links(page.read_text(encoding="utf-8")) for page in site.rglob("*.html")}
+    broken = []
+    for page, parsed in pages.items():
+        for link in parsed.links:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            target = (page.parent / unquote(address.path)).resolve() if address.path else page
+            places = pages[target].places | {"top", ""} if target in pages else {unquote(address.fragment)}
+            if not target.exists() or unquote(address.fragment) not in places:
+                broken.append(f"{page.relative_to(site)}: {link}")
+    assert not broken
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    """The site works off line: equations, search, gallery."""
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"<(?:script|img|iframe)[^>]+src=.?https?:", text), page
+        assert not re.findall(r"<link[^>]+rel=.?stylesheet[^>]+href=.?https?:", text), page
+
+
+def test_the_gallery_is_in_it(site):
+    text = (site / "gallery.html").read_text(encoding="utf-8")
+    for entry in la.gallery.ENTRIES:
+        assert f"gallery/{entry.name}.html" in text and (site / "gallery" / f"{entry.name}.html").exists()
+
+
+def test_equations_of_the_theory_are_numbered(site):
+    text = (site / "theory.html").read_text(encoding="utf-8")
+    assert [n for n in "12345" if f'id="equation-{n}"' not in text] == []
 
 
 def test_every_public_name_is_in_the_reference(site):

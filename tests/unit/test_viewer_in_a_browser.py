@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 import pytest
-from support.browser import Browser, missing
 
 import leastaction as la
+from leastaction.film.browser import Browser, missing
 from leastaction.viewer.server import Server
 from leastaction.viewer.session import Session
 

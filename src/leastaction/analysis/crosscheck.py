@@ -35,6 +35,15 @@ class Crosscheck:
         floor = 1e-9 * (1.0 + np.abs(self.minimal.q).max())
         return bool(np.all(self.difference <= self.minimal_error + self.maximal_error + floor))
 
+    def _repr_html_(self) -> str:
+        from ..page import tables
+
+        rows = [("integrator", "estimated error", "largest constraint error", "time per step")]
+        for run, error in ((self.minimal, self.minimal_error), (self.maximal, self.maximal_error)):
+            cost = f"{1e6 * run.elapsed / max(run.steps, 1):.1f} µs"
+            rows.append((type(run.integrator).__name__, f"{error.max():.3g}", f"{run.constraint_error.max():.2g}", cost))
+        return tables.of_rows(f"two ways to one motion: {self.minimal.model.name}", rows, [str(self)])
+
     def __str__(self) -> str:
         return (
             f"largest difference {self.difference.max():.3g}; estimated errors {self.minimal_error.max():.3g} (minimal) and "

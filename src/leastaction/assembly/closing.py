@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
-from ..constraints.base import COORDINATES, GEAR, ROWS, SKATE, Closure
+from ..constraints.base import SPHERE, Closure
 from ..coordinates import ties as tree
-from ..coordinates.network import Network, build
+from ..coordinates.network import Network
 from ..dynamics import Evaluation, Evaluator, momentum
 from ..errors import MechanismError, StateError
 from ..kernels.constraints import velocities as constrained
@@ -50,15 +50,21 @@ class TreeClosing:
         self.place(q)
         return self.ties.J0 @ v + self.ties.rate
 
+    def right_sides(self, q: Array) -> Array:
+        """(m,) b of rows A v = b: what J0 v has to be."""
+        self.place(q)
+        return -self.ties.rate
+
     def holonomic(self) -> NDArray[np.bool_]:
-        return np.ones(len(self.ties.value), dtype=bool)
+        """(m,) which rows restrict positions."""
+        return np.array([kept for closure in self.model.closures for kept in closure.holds_positions], dtype=bool)
 
     def row_names(self) -> list[str]:
         return tree.row_names(self.model.closures)
 
 
 class Closing:
-    """Evaluates the constraints of a network at joint coordinates: also those on velocities."""
+    """Evaluates the constraints of a network at joint coordinates: the same by the kernels of `Maximal`."""
 
     def __init__(self, network: Network, t: float = 0.0):
         self.network = network
@@ -102,10 +108,7 @@ class Closing:
 
     def holonomic(self) -> NDArray[np.bool_]:
         """(m,) which rows restrict positions."""
-        kept: list[bool] = []
-        for closure in self.network.closures:
-            kept.extend(closure.kind in (ROWS, GEAR, COORDINATES) or (closure.kind != SKATE and k == 0) for k in range(closure.size))
-        return np.array(kept, dtype=bool)
+        return np.array([kept for closure in self.network.closures for kept in closure.holds_positions], dtype=bool)
 
     def row_names(self) -> list[str]:
         return tree.row_names(self.network.closures)
@@ -123,10 +126,6 @@ def _defined(rows: Array, closing: TreeClosing | Closing) -> Array:
     )
 
 
-def closing_of(model: Model, t: float = 0.0) -> TreeClosing | Closing:
-    return TreeClosing(model, t) if tree.in_tree(model.closures) else Closing(build(model), t)
-
-
 @dataclass(frozen=True)
 class Reduction:
     """Closures with independent rows, and the names of the rows left out."""
@@ -140,7 +139,7 @@ def assemble(model: Model, q: Array, hold: tuple[str, ...] = (), t: float = 0.0,
     """Coordinates near q that satisfy the constraints: Gauss-Newton with the smallest change of the joints not held."""
     if not model.closures:
         return q
-    return _assemble(closing_of(model, t), q, hold, tol)
+    return _assemble(TreeClosing(model, t), q, hold, tol)
 
 
 def _assemble(closing: TreeClosing | Closing, q: Array, hold: tuple[str, ...] = (), tol: float = 1e-12) -> Array:
@@ -191,49 +190,28 @@ def project_velocity(model: Model, q: Array, v: Array, t: float = 0.0) -> Array:
     return ClosedEvaluator(model)(KICKED_MOMENTUM, 0.0, q[None], momentum(model, q, v)[None], np.array([t])).v[0]
 
 
-class Projector:
-    """Joint velocities of joint momenta, consistent with the constraints."""
-
-    def __init__(self, model: Model, q: Array, t: float):
-        network = build(model, reduce(model, q, t).closures)
-        self.model, self.net = model, network.net
-        self.tree = model.tree._replace(damping=np.zeros(model.nv))  # rotors couple joints too, and they stay
-        self.flow, self.work = network.make_flow(), model.make_work()
-
-    def __call__(self, t: Array, q: Array, p: Array) -> Array:
-        """t (T,), q (T, nq), p (T, nv) -> v (T, nv)."""
-        v = np.empty((len(q), self.model.nv))
-        kernels.consistent_velocities(self.tree, self.work, self.net, self.flow, t, q, p, v)
-        return v
-
-
 class ClosedEvaluator:
     """`dynamics.Evaluator` whose velocities obey the constraints of the model; the same thing for a tree."""
 
     def __init__(self, model: Model):
         self.model = model
         self._evaluator = Evaluator(model)
-        self._project: Projector | None = None
         self._ties: tree.Ties | None = None
 
     def __call__(self, what: int, half_step: float, q: Array, recorded: Array, t: Array) -> Evaluation:
         """As Evaluator, at the times t (T,)."""
         if not self.model.closures or what == VELOCITY:
             return self._evaluator(what, half_step, q, recorded)
-        if tree.in_tree(self.model.closures):
-            if self._ties is None:
-                self._ties = tree.make_ties(self.model, reduce(self.model, q[0], float(t[0])).closures)
-            return self._evaluator(what, half_step, q, recorded, t, self._ties)
-        if self._project is None:
-            self._project = Projector(self.model, q[0], float(t[0]))
-        return self._evaluator(VELOCITY, 0.0, q, self._project(t, q, self._evaluator(what, half_step, q, recorded).p))
+        if self._ties is None:
+            self._ties = tree.make_ties(self.model, reduce(self.model, q[0], float(t[0])).closures)
+        return self._evaluator(what, half_step, q, recorded, t, self._ties)
 
 
 def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:
     """A start that violates the constraints is an error that names the worst row."""
     if not model.closures:
         return
-    closing = closing_of(model, t)
+    closing = TreeClosing(model, t)
     names = closing.row_names()
     for values, what, remedy in (
         (closing.errors(q), "is off by", "q = model.assemble(q)"),
@@ -242,7 +220,21 @@ def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:
         worst = int(np.argmax(np.abs(values)))
         limit = _CLOSED * (1.0 if what == "is off by" else max(1.0, float(np.abs(v).max())))
         if abs(values[worst]) > limit:
-            raise StateError(f"the start violates {names[worst]}, which {what} {values[worst]:.3g}; make it consistent with {remedy}")
+            raise StateError(
+                f"the start violates {names[worst]}, which {what} {values[worst]:.3g}; make it consistent with {remedy}"
+                + ("" if what == "is off by" else _say_if_locked(model, q, v, t))
+            )
+
+
+def _say_if_locked(model: Model, q: Array, v: Array, t: float) -> str:
+    """A sentence if the constraints allow next to nothing of the motion v."""
+    before, after = (float(x @ momentum(model, q, x)) for x in (v, project_velocity(model, q, v, t)))
+    if after > 1e-3 * before:
+        return ""
+    return (
+        f". Of this motion the constraints allow next to nothing ({after / before:.1g} of its kinetic energy): here they lock the "
+        "mechanism. Wheels without slip roll only about one common point"
+    )
 
 
 def explain_dependent(model: Model, q: Array, t: float, limit: float = 1e-3) -> str:
@@ -274,30 +266,80 @@ def reduce(model: Model, q: Array, t: float = 0.0) -> Reduction:
     """Find rows that others imply, at q and at neighbouring configurations that satisfy the constraints, and leave them out.
 
     A row is redundant where a combination of rows vanishes for every joint motion.  At a single configuration that can also be a
-    passing singularity (links in line), so neighbours decide.
+    passing singularity (links in line), so neighbours decide.  Rows on positions are kept before rows on velocities, which would let
+    them drift.  Rows on velocities that depend on each other at q and not beside it contradict each other: the mechanism would lock.
     """
     if not model.closures:
         return Reduction((), (), np.ones(0, dtype=bool))
-    closing = closing_of(model, t)
+    closing = TreeClosing(model, t)
     samples = _neighbours(closing, q)
     jacobians = [closing.jacobian(x) for x in samples]
-    ranks = [_rank(j) for j in jacobians]
-    rank, names = max(ranks), closing.row_names()
-    if rank == len(names):
-        return Reduction(model.closures, (), np.ones(len(names), dtype=bool))
-    if rank == 0:
+    names, positions = closing.row_names(), closing.holonomic()
+    kept = _kept(jacobians, positions)
+    if not kept.any():
         raise MechanismError(f"the constraints {listed(names)} hold by themselves: nothing they restrict can move; leave them out")
-    kept = _independent_rows([j for j, r in zip(jacobians, ranks, strict=True) if r == rank], rank)
+    if not positions.all():
+        _refuse_locking(jacobians, kept, positions, names)
+        _refuse_contradiction(jacobians, [closing.right_sides(x) for x in samples], kept & ~positions, kept, names)
     dropped = tuple(name for name, k in zip(names, kept, strict=True) if not k)
     closures, row = [], 0
     for closure in model.closures:
         rows = tuple(r for k, r in enumerate(closure.rows) if kept[row + k])
         row += closure.size
         if rows:
-            if len(rows) != closure.size and closure.kind != ROWS:
+            if len(rows) != closure.size and closure.kind == SPHERE:
                 raise MechanismError(f"{closure.name} is partly implied by the other constraints ({listed(dropped)}); restrict less")
             closures.append(replace(closure, rows=rows))
     return Reduction(tuple(closures), dropped, kept)
+
+
+def _kept(jacobians: list[Array], positions: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Independent rows, those on positions first."""
+    kept = np.zeros(len(positions), dtype=bool)
+    for rows in (positions, np.ones(len(positions), dtype=bool)):
+        ranks = [_rank(j, rows) for j in jacobians]
+        rank = max(ranks)
+        if rank == int(rows.sum()):
+            kept = rows.copy()
+        elif rank > int(kept.sum()):
+            kept = _independent_rows([j for j, r in zip(jacobians, ranks, strict=True) if r == rank], rank, kept, rows)
+        if rows.all():
+            break
+    return kept
+
+
+def _refuse_locking(jacobians: list[Array], kept: NDArray[np.bool_], positions: NDArray[np.bool_], names: list[str]) -> None:
+    """Kept rows that are dependent at the first configuration, because of those on velocities, are an error that names them."""
+    here = jacobians[0]
+    missing = int(kept.sum()) - _rank(here, kept)
+    if missing == 0 or missing == int((kept & positions).sum()) - _rank(here, kept & positions):
+        return
+    null = np.linalg.svd(here[kept])[0][:, -missing:]
+    share = np.abs(null).max(axis=1) * ~positions[kept]
+    named = [name for name, s in zip(np.array(names)[kept].tolist(), share.tolist(), strict=True) if s > 0.1 * share.max()]
+    raise MechanismError(
+        f"{listed(named)} are inconsistent, not redundant: they depend on each other in this configuration and contradict each other "
+        "beside it, so that the mechanism would lock as soon as it leaves it (ideal wheels whose axes do not always meet in one point, as "
+        "with a trapezoid steering linkage; or a singular position). Couple them exactly, for example by a "
+        "SymbolicConstraint, leave one of them out, or start from another configuration"
+    )
+
+
+def _refuse_contradiction(
+    jacobians: list[Array], right: list[Array], speeds: NDArray[np.bool_], kept: NDArray[np.bool_], names: list[str]
+) -> None:
+    """Rows A v = b that are left out because others imply A v, but say another b."""
+    if kept.all() or not any(b.any() for b in right):
+        return
+    for J, b in zip(jacobians, right, strict=True):
+        wanted = J[~kept] @ np.linalg.lstsq(J[kept], b[kept], rcond=1e-9)[0]
+        off = np.abs(wanted - b[~kept])
+        if speeds.any() and off.max(initial=0.0) > 1e-8 * max(1.0, float(np.abs(b).max())):
+            name = np.array(names)[~kept][int(np.argmax(off))]
+            raise MechanismError(
+                f"{name} contradicts the other constraints: they say already how fast it moves, which differs by {off.max():.3g}; "
+                "correct its right-hand side or leave it out"
+            )
 
 
 def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: float = 0.05) -> list[Array]:
@@ -314,19 +356,23 @@ def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: 
     return samples
 
 
-def _rank(jacobian: Array) -> int:
-    values = np.linalg.svd(jacobian, compute_uv=False)
-    return int(np.sum(values > _DEPENDENT * max(values[0], 1e-300))) if len(values) else 0
+def _rank(jacobian: Array, rows: NDArray[np.bool_]) -> int:
+    """Of some rows; what counts as zero is measured by all of them, for those alone may be nothing but rounding."""
+    largest = np.linalg.norm(jacobian, 2)
+    return int(np.sum(np.linalg.svd(jacobian[rows], compute_uv=False) > _DEPENDENT * max(largest, 1e-300)))
 
 
-def _independent_rows(jacobians: list[Array], rank: int) -> NDArray[np.bool_]:
-    """Greedy: always the row that is least explained, in the worst of the configurations, by those taken already."""
+def _independent_rows(jacobians: list[Array], rank: int, kept: NDArray[np.bool_], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Greedy, beside the rows kept already: always the row that is least explained, in the worst of the configurations, by those taken."""
     left = np.stack(jacobians)
     scale = np.abs(left).max()
-    kept = np.zeros(left.shape[1], dtype=bool)
-    for _ in range(rank):
+    kept = kept.copy()
+    for k in range(len(left)):
+        basis = np.linalg.qr(left[k, kept].T)[0]
+        left[k] -= (left[k] @ basis) @ basis.T
+    while int(kept.sum()) < rank:
         sizes = np.linalg.norm(left, axis=2).min(axis=0)
-        sizes[kept] = -1.0
+        sizes[kept | ~rows] = -1.0
         best = int(np.argmax(sizes > 0.3 * sizes.max()))  # the first of those that are nearly as good
         if sizes[best] < _DEPENDENT * scale:
             break

@@ -18,7 +18,7 @@ from ..errors import SingularMassError, StateError
 from ..kernels.maximal.evaluate import advance
 from ..kernels.tree import evaluate
 from ..model import Model
-from .closing import assemble, closing_of
+from .closing import TreeClosing, assemble
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class _Rest:
     def __init__(self, model: Model, tau: Array, t: float, held: tuple[str, ...] = ()):
         self.model, self.tau, self.t = model, tau, t
         self._work, self._scratch = model.make_work(), np.zeros((len(model.bodies) + 1, 6))
-        self._closing = closing_of(model, t) if model.closures else None
+        self._closing = TreeClosing(model, t) if model.closures else None
         freedoms = [j for name in held for j in range(*model.v_slice(name).indices(model.nv))]
         self._held = np.eye(model.nv)[freedoms]
 

@@ -31,10 +31,12 @@ def applied_powers(model: Model, t: Array, q: Array, v: Array) -> Array:
     """(T,) power of these forces at nodes, W."""
     if not acts(model):
         return np.zeros(len(t))
-    full = replace(model, closures=(), specialised=None)  # constraints do no work, and without them forces are mass times acceleration
+    # constraints do no work, and without them forces are mass times acceleration; friction is accounted for elsewhere, servos cancel
+    still = model.tree._replace(has_friction=0, friction=0.0 * model.tree.friction)
+    full = replace(model, closures=(), specialised=None, tree=still)
     kept = np.array(model.law_energies, dtype=bool)
     laws = {name: getattr(model.tree, name)[kept] for name in ("law_on", "law_at", "law_param")}
-    bare_tree = model.tree._replace(wrench_on=model.tree.wrench_on[:0], wrench=model.tree.wrench[:0], custom=model.tree.custom[:0], **laws)
+    bare_tree = still._replace(wrench_on=model.tree.wrench_on[:0], wrench=model.tree.wrench[:0], custom=model.tree.custom[:0], **laws)
     bare = replace(full, tree=bare_tree)
     out = np.empty(len(t))
     for k, (time, place, rate) in enumerate(zip(t, q, v, strict=True)):
@@ -46,7 +48,7 @@ def applied_powers(model: Model, t: Array, q: Array, v: Array) -> Array:
 def driving_work(model: Model, t: Array, q: Array, multipliers: Array | None) -> Array:
     """(T-1,) work of what moves the prescribed coordinates, step by step, J: impulse of a row times how fast it is driven."""
     steps = np.zeros(max(len(t) - 1, 0))
-    if not model.closures or not tree.in_tree(model.closures) or not len(steps):
+    if not model.closures or not len(steps):
         return steps
     ties = tree.make_ties(model, reduce(model, q[0], float(t[0])).closures)
     rates = np.array([tree.evaluate(model, ties, place, float(time)).rate.copy() for time, place in zip(t, q, strict=True)])
@@ -57,6 +59,34 @@ def driving_work(model: Model, t: Array, q: Array, multipliers: Array | None) ->
             "the work of prescribed motions is known from the impulses that Variational and Midpoint record; use one of them as integrator"
         )
     return -np.sum(multipliers[1:] * 0.5 * (rates[1:] + rates[:-1]), axis=1)
+
+
+def servo_work(model: Model, t: Array, q: Array, v: Array, inputs: Array, implicit: bool) -> Array:
+    """(T-1,) work of the servos step by step, J.
+
+    inputs     (1 or steps, ...) rows of inputs
+    implicit   were their forces taken at the ends of steps?  Then the momentum at a node has half of the force of the step before, and
+               what changes it from node to node is (3 f_k - f_{k-1}) / 2; kernels/tree/actuation.py
+    """
+    n, tree_, h = len(model.servos), model.tree, np.diff(t)[:, None]
+    dofs, at = tree_.servo_on[:, 0], tree_.servo_on[:, 1]
+    kp, kd, low, high = tree_.servo.T
+    aim, rate = inputs[:, model.nv : model.nv + n], inputs[:, model.nv + n :]
+    if not implicit:
+        ends = ((q[:-1, at], v[:-1, dofs]), (q[1:, at], v[1:, dofs]))
+        powers = [np.clip(kp * (aim - x) + kd * (rate - y), low, high) * y for x, y in ends]
+        return 0.5 * np.diff(t) * np.sum(powers[0] + powers[1], axis=1)
+    force = np.clip(kp * (aim - q[1:, at]) + kd * (rate - np.diff(q[:, at], axis=0) / h), low, high)
+    force[1:] += 0.5 * np.diff(force, axis=0)
+    return np.diff(t) * np.sum(force * 0.5 * (v[1:, dofs] + v[:-1, dofs]), axis=1)
+
+
+def friction_loss(model: Model, q: Array) -> Array:
+    """(T-1,) energy that dry friction takes, step by step, J."""
+    loss = np.zeros(max(len(q) - 1, 0))
+    for name in model.joints_with_dry_friction:
+        loss += np.abs(np.diff(q[:, model.q_slice(name)], axis=0)) @ model.tree.friction[model.v_slice(name)]
+    return loss
 
 
 def summed(t: Array, powers: Array) -> Array:

@@ -69,12 +69,7 @@ def collect_starts(model: Model, states: Iterable[State] | None, q: Coordinates,
         return starts
     coordinates = _rows(model, q, model.neutral(), model.q_slice, "q")
     velocities = _rows(model, v, np.zeros(model.nv), model.v_slice, "v")
-    if any(body.joint.has_quaternion for body in model.bodies):
-        for k, row in enumerate(coordinates):
-            try:
-                row[:] = model.coordinates(row)
-            except StateError as error:
-                raise StateError(f"member {k}: {error}") from None
+    model.normalise_quaternions(coordinates, "member")
     return Starts(coordinates, np.zeros((1, model.nv)), velocities, np.zeros(1))
 
 
@@ -82,13 +77,10 @@ def with_momenta(model: Model, starts: Starts) -> Starts:
     """Starts at rest or with the momenta of their velocities, as `model.state` has them."""
     p, moving = np.zeros_like(starts.v), np.flatnonzero(starts.v.any(axis=1))
     if len(moving):
-        q = np.array([model.coordinates(row) for row in starts.q[moving]]) if _has_quaternions(model) else starts.q[moving]
+        q = starts.q[moving]
+        model.normalise_quaternions(q)  # once more, as `model.state` does
         p[moving] = Evaluator(model)(VELOCITY, 0.0, q, starts.v[moving]).p
     return starts._replace(p=p)
-
-
-def _has_quaternions(model: Model) -> bool:
-    return any(body.joint.has_quaternion for body in model.bodies)
 
 
 def _rows(model: Model, value: Coordinates, base: Array, where, what: str) -> Array:
@@ -146,15 +138,17 @@ def checked_steps(dt: ArrayLike) -> Array:
 
 
 def checked_forces(tau: ArrayLike | Mapping[str, ArrayLike] | None, steps: int, model: Model) -> Array:
-    """(1 or batch, 1 or steps, nv)"""
+    """(1 or batch, 1 or steps, nv); with targets behind them where there are servos."""
     if tau is None:
-        return np.zeros((1, 1, model.nv))
+        return model.inputs()[None, None]
     if isinstance(tau, Mapping):
-        return _rows(model, tau, np.zeros(model.nv), model.v_slice, "tau")[:, None]
+        return _with_own_targets(model, _rows(model, tau, np.zeros(model.nv), model.v_slice, "tau")[:, None])
     forces = numbers(tau, "tau", StateError, finite=False)
     if forces.ndim == 1:
-        return model.velocities(forces, "tau")[None, None]
-    if forces.ndim != 3 or forces.shape[2] != model.nv or forces.shape[1] not in (1, steps) or 0 in forces.shape:
+        return model.inputs(forces)[None, None]
+    if forces.ndim == 3 and forces.shape[2] == model.nv:
+        forces = _with_own_targets(model, forces)
+    if forces.ndim != 3 or forces.shape[2] != model.inputs_per_step or forces.shape[1] not in (1, steps) or 0 in forces.shape:
         raise StateError(
             f"tau has shape {forces.shape}; it needs ({model.nv},), constant and the same for all, or (batch, {steps}, {model.nv}), where "
             "batch is 1 if it is the same for all members, and the number of steps is 1 if it is constant"
@@ -163,6 +157,14 @@ def checked_forces(tau: ArrayLike | Mapping[str, ArrayLike] | None, steps: int, 
         k, step, j = np.argwhere(~np.isfinite(forces))[0]
         raise StateError(f"tau[{k}, {step}, {j}] = {forces[k, step, j]} is not finite: member {k}")
     return forces
+
+
+def _with_own_targets(model: Model, forces: Array) -> Array:
+    """Joint forces with the targets that the servos have of themselves."""
+    if not model.servos:
+        return forces
+    aim = model.inputs()[model.nv :]
+    return np.concatenate([forces, np.broadcast_to(aim, (*forces.shape[:2], len(aim)))], axis=2)
 
 
 def check_members(asked: Asked) -> None:

@@ -75,6 +75,8 @@ class Piece:
 class Group:
     """Members whose steps have one length."""
 
+    lanes = 1
+
     def __init__(self, asked: Asked, which: NDArray[np.int64], nodes: kernels.Nodes, stop: NDArray[np.int64]):
         """stop: an entry that becomes 1 to make an end."""
         self.asked, self.nodes, self.size = asked, nodes, len(which)
@@ -85,7 +87,7 @@ class Group:
         rows = np.concatenate([rows for _, rows in places], axis=1)
         column, lower, upper = asked.watch.arrays if asked.watch else (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
         sizes = {"members": len(which), "numbers": rows.shape[1], "nv": asked.model.nv, "limits": len(column)}
-        sizes |= {"inputs": asked.tau.shape[0], "forces": asked.tau.shape[1]}
+        sizes |= {"inputs": asked.tau.shape[0], "forces": asked.tau.shape[1], "entries": asked.tau.shape[2]}
         self.members = allocate(
             kernels.Members, sizes, which=which, start=rows, tau=asked.tau, column=column, lower=lower, upper=upper,
             plan=np.array([asked.steps, asked.every, asked.with_first], dtype=np.int64), stop=stop,

@@ -30,11 +30,23 @@ _ROWS_AT_ONCE = 4096  # nodes evaluated by a thread at a time
 class Rollout:
     """Nodes of many members, (batch, T, ...); NaN after a member's end.  v, p, energy and momentum are computed when first asked for."""
 
-    def __init__(self, asked: Asked, nodes: Nodes, violations: Array | None, errors: dict[int, str], threads: int, elapsed: float):
+    def __init__(
+        self,
+        asked: Asked,
+        nodes: Nodes,
+        violations: Array | None,
+        errors: dict[int, str],
+        threads: int,
+        elapsed: float,
+        lanes: int = 1,
+        why_not_in_lanes: str = "",
+    ):
         self._asked, self._nodes, self._violations = asked, nodes, violations
         self.errors: dict[int, str] = errors  #: by member, why it failed
         self.threads = threads
         self.elapsed = elapsed  #: wall time, s
+        self.lanes = lanes  #: members that ran at once in a core
+        self.why_not_in_lanes = why_not_in_lanes  #: if it is 1
 
     @property
     def model(self) -> Model:
@@ -167,7 +179,8 @@ class Rollout:
     # ------------------------------------------------------------------------------------------------- single members
 
     def again(self, k: int) -> Trajectory:
-        """Member k simulated once more, alone and with all its nodes: the same numbers, and everything that a run has besides."""
+        """Member k simulated once more, alone and with all its nodes: the same numbers (of those in lanes up to rounding), and everything that a
+        run has besides."""
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not -len(self) <= k < len(self):
             raise StateError(f"member {shown(k)} does not exist; there are {len(self)}, the first is 0, the last {len(self) - 1} or -1")
         k = int(k) % len(self)
@@ -212,8 +225,10 @@ class Rollout:
             ("integrator", repr(self.integrator)),
             ("members", f"{len(self)}, {self.steps} steps of {lengths} each, {self.t.shape[1]} nodes kept"),
         ]
+        lanes = f" of {self.lanes} lanes" if self.lanes > 1 else ""
         if made and self.elapsed:
-            rows.append(("wall time", f"{self.elapsed:.3g} s with {self.threads} threads, {made / self.elapsed:,.0f} steps per second"))
+            speed = f"{made / self.elapsed:,.0f} steps per second"
+            rows.append(("wall time", f"{self.elapsed:.3g} s with {self.threads} threads{lanes}, {speed}"))
         for what, found in (("failed", self.errors), ("stopped", self.stopped)):
             rows += [(what, f"member {k}: {found[k]}") for k in list(found)[:most]]
             if len(found) > most:

@@ -22,6 +22,7 @@ from ..run_input import memory
 from ..state import State
 from . import asked as ask
 from .compiled import Group
+from .lanes import LaneGroup, chosen_lanes
 from .result import Rollout
 from .singly import Singly
 from .threads import Runs, run_all, usable_cores
@@ -41,6 +42,7 @@ def rollout(
     integrator: Integrator | None = None,
     record: str | int = "all",
     threads: int | None = None,
+    lanes: int | None = None,
     guard: bool = False,
     limits: str = "stop",
     progress: bool | None = None,
@@ -54,11 +56,14 @@ def rollout(
                steps = 1: constant
     record     "all" nodes, every n-th and the last one, or only the "last"
     threads    by default one for every core
+    lanes      members at once in the vector registers of a core, for specialised models (see docs/rollout.md): by default as many as the
+               machine takes, 1: one after the other
     guard      as in `la.simulate`, slower: members are then simulated one by one
     limits     as in `la.simulate`: a member "stop"s with the first node where a joint is beyond its limit, or its joints "ignore" them
 
-    A member's numbers are those of `la.simulate` with its start, to the last bit, whatever the others are and however many threads there
-    are.  A member whose steps cannot be solved ends there: it is named in `failed` and `errors`, the others go on.
+    A member's numbers do not depend on the others, nor on the number of threads.  They are those of `la.simulate` with its start: to the
+    last bit, or in lanes up to rounding.  A member whose steps cannot be solved ends there: it is named in `failed` and `errors`, the
+    others go on.
 
     >>> import numpy as np
     >>> import leastaction as la
@@ -73,13 +78,14 @@ def rollout(
     nodes, violations = _make_nodes(asked, first.keeps_constraints)
     stop = np.zeros(1, dtype=np.int64)
     failed: dict[int, str] = {}
-    groups = _groups(asked, first, nodes, violations, stop)
+    width, why_alone = chosen_lanes(lanes, model, asked.integrator, asked.guard)
+    groups = _groups(asked, first, nodes, violations, stop, width)
     compiled = groups[0].worker()  # before threads wait for each other to do it, and before time is taken
     began = time.perf_counter()
 
     def finished() -> Rollout:
         seconds = time.perf_counter() - began
-        return Rollout(asked, nodes, violations, dict(sorted(failed.items())), threads, seconds)
+        return Rollout(asked, nodes, violations, dict(sorted(failed.items())), threads, seconds, width, why_alone)
 
     try:
         with Progress(len(asked.dt), None, progress) as bar:
@@ -141,10 +147,13 @@ def _make_nodes(asked: ask.Asked, keeps_constraints: bool) -> tuple[Nodes, Array
     return nodes, np.full((batch, rows), np.nan) if keeps_constraints else None
 
 
-def _groups(asked: ask.Asked, first, nodes: Nodes, violations: Array | None, stop: NDArray[np.int64]) -> list[Runs]:
+def _groups(asked: ask.Asked, first, nodes: Nodes, violations: Array | None, stop: NDArray[np.int64], width: int) -> list[Runs]:
     """Members to be run inside compiled code, by the length of their steps; or all of them one by one."""
     one = Starts(*(part[:1] for part in asked.starts))
     if asked.guard or not isinstance(first, CompiledStepper) or first.place_starts(one) is None:
         return [Singly(asked, nodes, violations, stop)]
     lengths, group = np.unique(asked.dt, return_inverse=True)
-    return [Group(asked, np.flatnonzero(group == g), nodes, stop) for g in range(len(lengths))]
+    alike = [np.flatnonzero(group == g) for g in range(len(lengths))]
+    if width > 1:
+        return [LaneGroup(asked, which, nodes, stop, width) for which in alike]
+    return [Group(asked, which, nodes, stop) for which in alike]

@@ -38,6 +38,8 @@ class _Interruptible(Simulator):
 class Singly:
     """All members of a batch, or those of one group."""
 
+    lanes = 1
+
     def __init__(self, asked: Asked, nodes: Nodes, violations: NDArray[np.float64] | None, stop: NDArray[np.int64]):
         self.asked, self.nodes, self.violations, self.stop = asked, nodes, violations, stop
         self.size = len(asked.dt)

@@ -22,6 +22,7 @@ class Runs(Protocol):
     """A number of members, and what runs some of them."""
 
     size: int
+    lanes: int  #: members that run at once in a thread
 
     def worker(self) -> Run: ...
 
@@ -73,5 +74,6 @@ def run_all(
 def _chunks(groups: list[Runs], threads: int) -> Iterator[tuple[Runs, int, int]]:
     size = max(1, -(-sum(group.size for group in groups) // (_CHUNKS * threads)))
     for group in groups:
-        for first in range(0, group.size, size):
-            yield group, first, min(first + size, group.size)
+        whole = group.lanes * -(-size // group.lanes)
+        for first in range(0, group.size, whole):
+            yield group, first, min(first + whole, group.size)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import LeastActionError
-from . import cache, compare, completion, convert, demo, info, papers, run, sweep, view
+from . import cache, compare, completion, convert, demo, gallery, info, papers, run, sweep, view
 
 COMMANDS = {
-    "info": info, "run": run, "view": view, "compare": compare, "sweep": sweep, "convert": convert, "demo": demo, "cache": cache,
-    "papers": papers, "completion": completion,
+    "info": info, "run": run, "view": view, "compare": compare, "sweep": sweep, "convert": convert, "demo": demo, "gallery": gallery,
+    "cache": cache, "papers": papers, "completion": completion,
 }  # fmt: skip
 
 

@@ -49,6 +49,7 @@ def described(mechanism: la.Mechanism, model: la.Model | None, refused: str) -> 
         "constraints": [repr(constraint) for constraint in mechanism.constraints],
         "forces": [f"{type(force).__name__} {getattr(force, 'joint', '')}".strip() for force in mechanism.forces],
         "motors": [repr(motor) for motor in mechanism.motors],
+        "servos": [repr(servo) for servo in mechanism.servos],
         "shapes": {role: sum(shape.role == role for shape in mechanism.shapes) for role in ("visual", "collision")},
         "tree": [_body(body, depth, mechanism) for body, depth in bodies],
         "frames": list(mechanism.frames),
@@ -97,7 +98,7 @@ def as_text(known: dict[str, Any]) -> str:
         "",
         *_tree(known["tree"]),
     ]
-    for title in ("constraints", "forces", "motors", "not simulated", "notes"):
+    for title in ("constraints", "forces", "motors", "servos", "not simulated", "notes"):
         if known[title]:
             lines += ["", f"{title}:", *(f"  {entry}" for entry in known[title])]
     return "\n".join(lines)

@@ -112,6 +112,32 @@ def pointer_at(typing, address):
     return _POINTER(types.int64), codegen
 
 
+@intrinsic
+def integers_at(typing, address):
+    """The integers at an address."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], _INT.as_pointer())
+
+    return types.CPointer(types.int64)(types.int64), codegen
+
+
+@intrinsic
+def _stack(typing, count):
+    def codegen(context, builder, signature, arguments):
+        return builder.alloca(_DOUBLE, arguments[0])
+
+    return _POINTER(types.int64), codegen
+
+
+def _plain_stack(count):
+    return [0.0] * count
+
+
+#: room for some numbers, until the function returns
+stack = _plain_stack if config.DISABLE_JIT else _stack
+
+
 # -------------------------------------------------------------------------------------------------- from kernels
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)

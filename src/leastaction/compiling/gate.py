@@ -132,18 +132,37 @@ class Direct:
         return self._compiled(*arguments)
 
     def _look_closely(self, arguments: tuple[Any, ...]) -> None:
-        kinds = self._entry.kinds(arguments)
+        kinds = self._entry.kinds(arguments) if self._kinds is None else self._kinds_of_new(arguments)
         if self._kinds is None:
             self._compiled = self._entry.compiled(kinds, arguments)
             self._kinds = kinds
-            self._look = _quick_look(kinds, self._seen, self._look_closely)
+            self._look = _quick_look(kinds)(self._seen, self._look_closely)
         elif kinds != self._kinds:
             raise TypeError(f"{self._entry}: {_changed(self._entry.parameters, kinds, self._kinds)}; {_BLAME}")
         self._seen[:] = arguments
 
+    def _kinds_of_new(self, arguments: tuple[Any, ...]) -> tuple[Hashable, ...]:
+        """The kind of every argument; records that have been looked at are not looked at again."""
+        assert self._kinds is not None
+        if len(arguments) != len(self._kinds):
+            return self._entry.kinds(arguments)
+        new = [k for k, what in enumerate(self._kinds) if arguments[k] is not self._seen[k] or type(what) is not tuple]
+        try:
+            found = [kind(arguments[k]) for k in new]
+        except _Refused:
+            return self._entry.kinds(arguments)  # which says what is wrong
+        kinds = list(self._kinds)
+        for k, what in zip(new, found, strict=True):
+            kinds[k] = what
+        return tuple(kinds)
 
-def _quick_look(kinds: tuple[Hashable, ...], seen: list[Any], look_closely: Callable[[tuple[Any, ...]], None]) -> Callable:
-    """A function that calls look_closely(arguments) unless they are plainly of these kinds.  Written out, it takes a third of the time."""
+
+@functools.lru_cache(maxsize=256)
+def _quick_look(kinds: tuple[Hashable, ...]) -> Callable:
+    """A function (seen, look_closely) -> look, which calls look_closely(arguments) unless they are plainly of these kinds.
+
+    Written out, looking takes a third of the time; written once for all steppers that call an entry with the same kinds.
+    """
     names = [f"a{k}" for k in range(len(kinds))]
     tests = [f"len(arguments) != {len(kinds)}"]
     for k, (name, what) in enumerate(zip(names, kinds, strict=True)):
@@ -158,12 +177,12 @@ def _quick_look(kinds: tuple[Hashable, ...], seen: list[Any], look_closely: Call
             tests.append(f"type({name}) is not {what}")
     unpack = f"({', '.join(names)},) = arguments" if names else "pass"
     source = (
-        f"def look(arguments):\n    if {tests[0]}:\n        return look_closely(arguments)\n    {unpack}\n"
-        f"    if {' or '.join(tests[1:]) or 'False'}:\n        look_closely(arguments)\n"
+        f"def make(seen, look_closely):\n    def look(arguments):\n        if {tests[0]}:\n            return look_closely(arguments)\n"
+        f"        {unpack}\n        if {' or '.join(tests[1:]) or 'False'}:\n            look_closely(arguments)\n    return look\n"
     )
-    scope: dict[str, Any] = {"seen": seen, "look_closely": look_closely, "ndarray": np.ndarray, "FLOAT": _FLOAT, "INT": _INT}
+    scope: dict[str, Any] = {"ndarray": np.ndarray, "FLOAT": _FLOAT, "INT": _INT}
     exec(source, scope)
-    return scope["look"]
+    return scope["make"]
 
 
 # ----------------------------------------------------------------------------------------------------- what was wrong

@@ -11,31 +11,39 @@ find the same types by looking up every single operation: a program of thousands
 Allowed are assignments to names and entries of arrays and pointers, + - * / and signs, numbers, a choice `x if a < b else y` (both are
 computed), calls of kernels and of functions of `math`, and the tuples they return.  With compilation switched off the function is
 what it says; with bounds checks, and where only Numba's public interface is used, it is an ordinary kernel.
+
+LLVM takes much more than twice as long for a block of twice the length.  So a long function is cut into pieces, which are functions to
+LLVM and are not inlined; what one piece computes and a later one needs is kept in a list on the stack.  Time is linear in the length then.
 """
 
 import ast
 import inspect
+import linecache
 import textwrap
 
+from llvmlite import ir
 from numba import config, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, is_jitted
 
 from .decorators import kernel
 from .numba_private import AVAILABLE, cgutils
+
+LONGEST = 60  # statements of a piece
 
 
 def straight(function):
     if config.DISABLE_JIT or config.BOUNDSCHECK or not AVAILABLE:
         return kernel(function)
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    tree = _definition(function)
     names = [a.arg for a in tree.args.args]
 
     def typed(arguments):
         def generate(context, builder, signature, values):
             scope = dict(zip(names, zip(signature.args, values, strict=True), strict=True))
-            writer = _Writer(context, builder, scope, function.__globals__)
-            for statement in tree.body:
-                writer.statement(statement)
+            if len(tree.body) > 4 * LONGEST:
+                _write_pieces(context, builder, scope, function.__globals__, tree.body)
+            else:
+                _Writer(context, builder, scope, function.__globals__).run(tree.body)
             return context.get_dummy_value()
 
         return types.void(*arguments), generate
@@ -47,11 +55,29 @@ def straight(function):
     return intrinsic(described)
 
 
+def _definition(function):
+    """The function as a syntax tree."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    if not lines:
+        return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    # generated functions begin in the first column: what is indented less ends them.  `inspect` would read 10^5 lines word by word
+    head = next(k for k, line in enumerate(lines) if line.lstrip().startswith("def "))
+    indent = len(lines[head]) - len(lines[head].lstrip())
+    last = next((k for k, line in enumerate(lines) if k > head and line.strip() and len(line) - len(line.lstrip()) <= indent), len(lines))
+    return ast.parse(textwrap.dedent("".join(lines[:last]))).body[0]
+
+
 class _Writer:
     """Writes instructions; a value is (Numba type, LLVM value)."""
 
-    def __init__(self, context, builder, scope, functions):
-        self.context, self.builder, self.scope, self.functions = context, builder, scope, functions
+    def __init__(self, context, builder, scope, functions, known=None):
+        """known: functions that are called and not inlined, by name and kinds of arguments; None where all are inlined."""
+        self.context, self.builder, self.scope, self.functions, self.known = context, builder, scope, functions, known
+
+    def run(self, statements):
+        for statement in statements:
+            self.statement(statement)
 
     def statement(self, node):
         if isinstance(node, ast.Expr):
@@ -130,7 +156,83 @@ class _Writer:
     def _call(self, node):
         function = eval(ast.unparse(node.func), self.functions)
         arguments = [self.value(a) for a in node.args]
-        kind = self.context.typing_context.resolve_value_type(function)
-        signature = kind.get_call_type(self.context.typing_context, tuple(t for t, _ in arguments), {})
+        key = (function, *(t for t, _ in arguments))
+        if self.known is not None and key in self.known:
+            signature, make = self.known[key]
+        else:
+            kind = self.context.typing_context.resolve_value_type(function)
+            signature = kind.get_call_type(self.context.typing_context, tuple(t for t, _ in arguments), {})
+            make = self.context.get_function(kind, signature)
+            if self.known is not None:
+                if is_jitted(function):
+                    make = _shared(self.context, self.builder.module, signature, make)
+                self.known[key] = signature, make
         values = [self.context.cast(self.builder, v, t, to) for (t, v), to in zip(arguments, signature.args, strict=True)]
-        return signature.return_type, self.context.get_function(kind, signature)(self.builder, values)
+        return signature.return_type, make(self.builder, values)
+
+
+# ----------------------------------------------------------------------------------------------------- long functions
+
+
+def _numbas(context, module, result, kinds, write):
+    """A function with Numba's way of calling; write(builder, arguments) writes it and gives its result."""
+    convention = context.call_conv
+    function = ir.Function(module, convention.get_function_type(result, kinds), module.get_unique_name("piece"))
+    function.linkage = "internal"
+    convention.decorate_function(function, [f"a{k}" for k in range(len(kinds))], kinds)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    values = context.get_arg_packer(kinds).from_arguments(builder, convention.get_arguments(function))
+    convention.return_value(builder, write(builder, values))
+    return function
+
+
+def _shared(context, module, signature, make):
+    """A kernel that is called in many places and not inlined: numbers go in and come out.  Its status is not looked at: kernels on
+    numbers do not raise exceptions, and Numba's test after each call takes LLVM longer than all the rest."""
+    inner = _numbas(context, module, signature.return_type, signature.args, make)
+    inner.attributes.add("alwaysinline")
+    kinds = [context.get_value_type(t) for t in signature.args]
+    function = ir.Function(module, ir.FunctionType(context.get_value_type(signature.return_type), kinds), module.get_unique_name("shared"))
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    b.ret(context.call_conv.call_function(b, inner, signature.return_type, signature.args, function.args)[1])
+    return lambda builder, values: builder.call(function, values)
+
+
+def _write_pieces(context, builder, scope, functions, statements):
+    """The statements as functions of at most LONGEST of them, one called after the other."""
+    pieces = [statements[k : k + LONGEST] for k in range(0, len(statements), LONGEST)]
+    sets, gets = ([_names(piece, how) for piece in pieces] for how in (ast.Store, ast.Load))
+    place: dict[str, int] = {}  # where a name is kept for later pieces; each is set once
+    before: set[str] = set()
+    for new, needed in zip(sets, gets, strict=True):
+        for name in sorted(needed & before):
+            place.setdefault(name, len(place))
+        before |= new
+    kinds = (*(kind for kind, _ in scope.values()), types.CPointer(types.float64))
+    with builder.goto_entry_block():
+        kept = builder.alloca(ir.DoubleType(), max(1, len(place)))
+    known: dict = {}
+    for piece, new, needed in zip(pieces, sets, gets, strict=True):
+
+        def write(b, values, piece=piece, new=new, needed=needed):
+            at = {name: b.gep(values[-1], [ir.Constant(ir.IntType(64), place[name])]) for name in sorted((new | needed) & place.keys())}
+            inside = dict(zip(scope, zip(kinds[:-1], values[:-1], strict=True), strict=True))
+            inside.update((name, (types.float64, b.load(at[name]))) for name in at if name not in new)
+            writer = _Writer(context, b, inside, functions, known)
+            writer.run(piece)
+            for name in at:
+                if name in new:
+                    b.store(writer._float(inside[name]), at[name])
+            return context.get_dummy_value()
+
+        function = _numbas(context, builder.module, types.none, kinds, write)
+        function.attributes.add("noinline")
+        status, _ = context.call_conv.call_function(builder, function, types.none, kinds, [*(value for _, value in scope.values()), kept])
+        with builder.if_then(status.is_error, likely=False):
+            context.call_conv.return_status_propagate(builder, status)
+
+
+def _names(piece, how):
+    return {n.id for statement in piece for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, how)}

@@ -6,14 +6,14 @@ from .coincident import Coincident
 from .distance import Distance
 from .gear import Gear
 from .point_on_plane import PointOnPlane
-from .rolling import Rolling
+from .rolling import Rolling, RollingBall, RollingEllipsoid
 from .screw import Screw
 from .skate import Skate
-from .symbolic import Cam, Prescribed, SymbolicConstraint
+from .symbolic import Cam, Prescribed, SymbolicConstraint, VelocityConstraint
 
 __all__ = [
-    "Cam", "Close", "Closure", "Coincident", "Constraint", "Distance", "Gear", "PointOnPlane", "Prescribed", "Rolling", "Screw", "Skate",
-    "SymbolicConstraint", "jacobian", "values",
+    "Cam", "Close", "Closure", "Coincident", "Constraint", "Distance", "Gear", "PointOnPlane", "Prescribed", "Rolling", "RollingBall",
+    "RollingEllipsoid",    "Screw", "Skate", "SymbolicConstraint", "VelocityConstraint", "jacobian", "values",
 ]  # fmt: skip
 
 

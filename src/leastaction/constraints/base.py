@@ -11,10 +11,11 @@ from typing import Any
 
 from ..compiling.portable import Carrier
 from ..pose import Pose
-from .rows import Row
+from .rows import HEIGHT, Row
 
-#: what kinds of equations a closure consists of
-ROWS, GEAR, SKATE, ROLLING, COORDINATES = range(5)
+#: what kinds of equations a closure consists of; the last six restrict velocities
+ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS = range(9)
+ON_VELOCITIES = (SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS)
 
 
 class Constraint(Carrier):
@@ -35,15 +36,30 @@ class Closure:
     """A compiled constraint: equations between two places (kernel row, pose in the frame of that row)."""
 
     name: str  #: for messages
-    kind: int  #: ROWS, GEAR, SKATE, ROLLING or COORDINATES
+    kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID or SPEEDS
     a: tuple[int, Pose]
     b: tuple[int, Pose]
     rows: tuple[Row, ...]
     joints: tuple[int, int] = (0, 0)  #: kernel rows of the two joints of a gear
-    numbers: tuple[float, ...] = ()  #: ratio and offset of a gear; radius, normal and height of a rolling disc
-    function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py
+    #: ratio and offset of a gear; radius of what rolls, on a sphere also distance of the centres and side; half axes of an ellipsoid
+    numbers: tuple[float, ...] = ()
+    function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t)
     arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
 
     @property
     def size(self) -> int:
         return len(self.rows)
+
+    @property
+    def holds_positions(self) -> list[bool]:
+        """Which rows restrict positions, the others only velocities."""
+        return [self.kind not in ON_VELOCITIES or row.kind == HEIGHT for row in self.rows]
+
+    def row_numbers(self) -> list[list[float]]:
+        """What the kernels know of every row between frames: directions in both bodies, value; kernels/maximal/layout.py."""
+        if self.kind == SPHERE:
+            radius, apart, side = self.numbers
+            return [[apart, 0.0, 0.0, side, 0.0, 0.0, radius] for _ in self.rows]
+        if self.kind == ELLIPSOID:
+            return [[*(self.a[1].R @ row.u), *row.w, row.value] for row in self.rows]
+        return [[*(self.a[1].R @ row.u), *(self.b[1].R @ row.w), row.value] for row in self.rows]

@@ -58,28 +58,44 @@ class SymbolicConstraint(Constraint):
 
     def _compile(self, count: int):
         """Compiled h of so many coordinates."""
-        import sympy
-
         from ..symbolic.constraint_module import constraint_module
-        from ..symbolic.graph import Graph
-        from ..symbolic.reading import expression as read
         from ..symbolic.reading import shown
 
+        q, t = _symbols("q", count), _time()
+        h = self._read(lambda: self._written(q, t), (*q, t), "the coordinates q and the time t")
+        if not h.free_symbols & set(q):
+            raise MechanismError(f"constraint {self.name!r}: h = {shown(h)} depends on no coordinate, so no motion can satisfy it")
+        return constraint_module(h, q, t).compiled
+
+    def _read(self, written: Callable[[], Any], known: tuple[Any, ...], knows: str) -> Any:
+        """What the user wrote as a SymPy expression of the known symbols, or an error that names the constraint."""
+        from ..symbolic.graph import Graph
+        from ..symbolic.reading import expression as read
+
         where = f"constraint {self.name!r}"
-        q, t = tuple(sympy.Symbol(f"q{j}", real=True) for j in range(count)), sympy.Symbol("t", real=True)
         try:
-            h = read(self._written(q, t), f"{where}: its expression", {s.name: s for s in (*q, t)})
+            h = read(written(), f"{where}: its expression", {s.name: s for s in known})
             Graph().of(h)
         except MechanismError as error:
             raise MechanismError(f"{where}: {str(error).replace('the pose contains', 'its expression contains')}") from None
         except Exception as error:
             raise MechanismError(f"{where}: its expression fails with {type(error).__name__}: {error}") from error
-        unknown = sorted(str(s) for s in h.free_symbols - {*q, t})
+        unknown = sorted(str(s) for s in h.free_symbols - set(known))
         if unknown:
-            raise MechanismError(f"{where} depends on {', '.join(unknown)}; it knows only the coordinates q and the time t")
-        if not h.free_symbols & set(q):
-            raise MechanismError(f"{where}: h = {shown(h)} depends on no coordinate, so no motion can satisfy it")
-        return constraint_module(h, q, t).compiled
+            raise MechanismError(f"{where} depends on {', '.join(unknown)}; it knows only {knows}")
+        return h
+
+
+def _symbols(letter: str, count: int) -> tuple[Any, ...]:
+    import sympy
+
+    return tuple(sympy.Symbol(f"{letter}{j}", real=True) for j in range(count))
+
+
+def _time() -> Any:
+    import sympy
+
+    return sympy.Symbol("t", real=True)
 
 
 class Prescribed(SymbolicConstraint):
@@ -128,3 +144,54 @@ class Cam(SymbolicConstraint):
             raise MechanismError(f"its joints have {len(q)} coordinates together; a cam couples two joints with one each")
         place = self.profile if isinstance(self.profile, str) else self.profile(q[1], sympy)
         return q[0] - expression(place, "its profile", {"x": q[1]})
+
+
+class VelocityConstraint(SymbolicConstraint):
+    """g = A(q, t) v - b(q, t) = 0 for an expression g that is affine in joint velocities.  Nonholonomic.
+
+    name         what it is called in messages
+    joints       names of the joints it depends on; each gives its coordinates and velocities in turn (joints without quaternions)
+    expression   function (q, v, sp) or (q, v, t, sp) -> g: coordinates and velocities of those joints, `sp` is SymPy; or text,
+                 "v0 * sin(q2) - v1 * cos(q2)"
+
+    Kept by the discrete Lagrange-d'Alembert principle, in joint coordinates (`la.Variational`).  A right-hand side b drives the mechanism:
+    the force that does so does work, so the energy is not kept.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism(gravity=(0, 0, 0))
+    >>> _ = mech.add_body("sled", joint=la.Planar(), mass=1.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
+    >>> _ = mech.add_constraint(la.VelocityConstraint("edge", ["sled"], lambda q, v, sp: v[0] * sp.sin(q[2]) - v[1] * sp.cos(q[2])))
+    >>> mech.compile().project_velocity({"sled": [0, 0, 0]}, [1.0, 0.5, 0.0]).round(6)
+    array([1.      , 0.      , 0.789474])
+    """
+
+    def apply(self, builder) -> None:
+        builder.add_speeds(self.name, self.joints, self._compile)
+
+    def _compile(self, count: int):
+        """Compiled g of so many coordinates and velocities."""
+        import sympy
+
+        from ..symbolic.constraint_module import speed_module
+
+        q, v, t = _symbols("q", count), _symbols("v", count), _time()
+
+        def written() -> Any:
+            if isinstance(self.expression, str):
+                return self.expression
+            takes_time = len(inspect.signature(self.expression).parameters) > 3
+            return self.expression(*((q, v, t, sympy) if takes_time else (q, v, sympy)))
+
+        g = self._read(written, (*q, *v, t), "the coordinates q, the velocities v and the time t")
+        slopes = [sympy.diff(g, s) for s in v]
+        bent = sorted({str(s) for slope in slopes for s in slope.free_symbols & set(v)})
+        if any(sympy.simplify(sympy.diff(slope, s)) != 0 for slope in slopes for s in slope.free_symbols & set(v)):
+            raise MechanismError(
+                f"constraint {self.name!r} is not affine in the velocities ({', '.join(bent)}); give A(q, t) v - b(q, t), in which each "
+                "velocity has a factor without velocities"
+            )
+        if not any(slope != 0 for slope in slopes):
+            raise MechanismError(
+                f"constraint {self.name!r} depends on no velocity; give A(q, t) v - b(q, t), or a SymbolicConstraint for coordinates"
+            )
+        return speed_module(g, q, v, t).compiled

@@ -24,6 +24,10 @@ from .elimination import Graph, Tables, eliminate, tabulate
 Array = NDArray[np.float64]
 
 
+#: constraints on velocities between bodies, and what the kernels call them
+VELOCITY_KINDS = {base.SKATE: M.SKATE, base.ROLLING: M.ROLLING, base.BALL: M.BALL, base.SPHERE: M.SPHERE, base.ELLIPSOID: M.ELLIPSOID}
+
+
 @dataclass(frozen=True)
 class Network:
     """Arrays of a mechanism in maximal coordinates, and what they were made of."""
@@ -108,12 +112,15 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
             functions.append([c, closure.function.address, len(arguments)])
             arguments.extend([i, q, v, slot[i]] for i, (q, v) in zip(moved, closure.arguments, strict=True))
+        elif closure.kind == base.SPEEDS:
+            raise MechanismError(
+                f"{closure.name} is a function of joint coordinates and velocities, which cannot be written as a constraint between "
+                "bodies; use integrator=Variational()"
+            )
         else:
-            kind = M.SKATE if closure.kind == base.SKATE else M.ROLLING
-            add(0, b, pose_a, pose_b, kind, (b,))
-            radius, height = closure.numbers or (0.0, 0.0)
-            for k, row in enumerate(closure.rows):
-                add_row(-1, row.u, pose_b.R @ row.w, height if k == 0 else radius)
+            add(a, b, pose_a, pose_b, VELOCITY_KINDS[closure.kind], (a, b))
+            for row, (*directions, value) in zip(closure.rows, closure.row_numbers(), strict=True):
+                add_row(row.kind, directions[:3], directions[3:], value)
 
     graph = Graph(
         parent=[0, *model.tree.link[1:, L.PARENT].tolist()],

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed
 from ..compiling.records import allocate
-from ..constraints.base import COORDINATES, GEAR, ROWS, Closure
-from ..errors import StateError
+from ..constraints.base import COORDINATES, GEAR, ON_VELOCITIES, ROWS, Closure
 from ..joints.rows import DOT
 from ..kernels.constraints import velocities as constrained
 from ..kernels.constraints.ties import Ties
 from ..kernels.maximal import layout as M
 from ..kernels.tree import layout as L
 from ..model import Model, takes_model
+from .network import VELOCITY_KINDS
 
 if TYPE_CHECKING:
     from ..model import Coordinates
@@ -28,9 +27,14 @@ _LEAST = 1e-4  # of the size of a mechanism: smallest displacement that constrai
 _ROUNDING = 4e-15  # of the size of a mechanism: constraint errors that cannot be made smaller
 
 
-def in_tree(closures: Iterable[Closure]) -> bool:
-    """Are all of them functions of joint coordinates and time?"""
-    return all(c.kind in (ROWS, GEAR, COORDINATES) for c in closures)
+def on_positions(closures: Iterable[Closure]) -> bool:
+    """Are all of them functions of joint coordinates and time, none of velocities?"""
+    return not on_velocities(closures)
+
+
+def on_velocities(closures: Iterable[Closure]) -> list[str]:
+    """Names of those that restrict velocities."""
+    return [c.name for c in closures if c.kind in ON_VELOCITIES]
 
 
 def row_names(closures: Iterable[Closure]) -> list[str]:
@@ -41,13 +45,10 @@ def row_names(closures: Iterable[Closure]) -> list[str]:
 def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
     """Arrays of the given closures (those of the model if left out)."""
     closures = model.closures if closures is None else closures
-    if not in_tree(closures):
-        named = listed([c.name for c in closures if not in_tree([c])])
-        raise StateError(f"{named} of {model.name!r} restricts velocities, not joint coordinates; use integrator=Maximal()")
     link = model.tree.link
     con: list[list[int]] = []
     place, anchor, top = [], [0], []
-    gear, ratio, call, least = [], [], [], []
+    gear, ratio, call, speed, velocity, least = [], [], [], [], [], []
     argument: list[tuple[int, int]] = []
     kinds: list[int] = []
     rows: list[list[float]] = []
@@ -59,15 +60,18 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
 
     for closure in closures:
         first = len(kinds)
-        if closure.kind == ROWS:
+        if closure.kind == ROWS or closure.kind in VELOCITY_KINDS:
             (a, pose_a), (b, pose_b) = closure.a, closure.b
-            con.append([anchor_of(a), anchor_of(b), first, closure.size, 2 * len(con), 2, M.TWO_FRAMES])
+            if closure.kind != ROWS:
+                velocity.append(len(con))
+            kind = VELOCITY_KINDS.get(closure.kind, M.TWO_FRAMES)
+            con.append([anchor_of(a), anchor_of(b), first, closure.size, 2 * len(con), 2, kind])
             place.append(np.concatenate([pose_a.p, pose_a.R.ravel(), pose_b.p, pose_b.R.ravel()]))
             top.append(_common_ancestor(link, a, b))
             reach = _reach(model, a) + _reach(model, b) + float(np.linalg.norm(pose_a.p) + np.linalg.norm(pose_b.p))
+            rows.extend(closure.row_numbers())
             for row in closure.rows:
                 kinds.append(row.kind)
-                rows.append([*(pose_a.R @ row.u), *(pose_b.R @ row.w), row.value])
                 least.append(1.0 if row.kind == DOT else reach or 1.0)
             continue
         kinds.append(-1)
@@ -77,14 +81,17 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
             gear.append([first, *(int(link[i, column]) for i in closure.joints for column in (L.QI, L.VI))])
             ratio.append(closure.numbers)
         else:
-            call.append([first, closure.function.address, len(argument), len(closure.arguments)])
+            calls = call if closure.kind == COORDINATES else speed
+            calls.append([first, closure.function.address, len(argument), len(closure.arguments)])
             argument.extend(closure.arguments)
+    only_speed = [not kept for closure in closures for kept in closure.holds_positions]
     sizes = {
         "nv": model.nv, "nc": len(con), "m": len(kinds), "na": len(anchor), "ng": len(gear), "ns": len(call), "nx": len(argument),
+        "nw": len(velocity), "nu": len(speed),
     }  # fmt: skip
     ties = allocate(
-        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, gear=gear, ratio=ratio, call=call,
-        argument=argument, least=_LEAST * np.array(least),
+        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, velocity=velocity, gear=gear,
+        only_speed=only_speed, ratio=ratio, call=call, speed=speed, argument=argument, least=_LEAST * np.array(least),
     )  # fmt: skip
     for poses in (ties.start, ties.end):
         poses[0, [M.POSE_R, M.POSE_R + 4, M.POSE_R + 8, M.POSE_W]] = 1.0
@@ -104,7 +111,7 @@ def rounding(tol: float) -> float:
 
 @takes_model
 def values(model: Model, q: Coordinates, t: float = 0.0) -> Array:
-    """(m,) h(q) of all constraints of a model, m or rad."""
+    """(m,) h(q) of all constraints of a model, m or rad; zero for rows on velocities."""
     return evaluate(model, make_ties(model), model.coordinates(q), t).value.copy()
 
 

@@ -5,6 +5,7 @@ q are coordinates, v velocities, tau joint forces; shapes (nq,), (nv,), (nv,).
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Literal, NamedTuple, overload
 
 import numpy as np
@@ -79,10 +80,12 @@ def forward(
     """
     out = np.zeros(model.nv)
     lam = np.zeros(0)
-    if not tree.in_tree(model.closures):
-        names = listed([c.name for c in model.closures])
-        raise StateError(f"accelerations with constraints on velocities ({names}) are not offered; simulate with integrator=Maximal()")
-    arguments = (float(t), model.coordinates(q), model.velocities(v), model.velocities(tau, "tau"), _scratch(model), out)
+    if sticking := model.joints_with_dry_friction:
+        raise StateError(
+            f"accelerations with dry friction (joint {listed(sticking)}) are not offered: at rest they do not follow from q and v; give "
+            "the friction of joints that slide as part of tau, to a model without DryFriction"
+        )
+    arguments = (float(t), model.coordinates(q), model.velocities(v), model.inputs(tau), _scratch(model), out)
     if model.closures:
         ties = tree.make_ties(model)
         constrained.constrained_forward(model.tree, model.make_work(), ties, *arguments)
@@ -161,7 +164,7 @@ class Evaluator:
         out = Evaluation(np.empty((steps, nv)), np.empty((steps, nv)), np.empty((steps, 3)), np.empty((steps, 6)))
         times = np.zeros(steps) if t is None else t
         self._evaluate(self.model.tree, self.work, ties, what, half_step, times, q, recorded, *out)
-        if not np.isfinite(out.v).all():
+        if not isfinite(np.vdot(out.v, out.v)) and not np.isfinite(out.v).all():  # the first is quick, but may overflow
             bad = np.flatnonzero(~np.isfinite(out.v).all(axis=1))
             raise _not_finite(self.model, q[bad[0]])
         return out

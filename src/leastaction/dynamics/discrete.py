@@ -103,6 +103,11 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
 def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:
     """Work with r = momentum leaving q0 (left halves of all forces but tau included)."""
     dt = time_step(dt)
+    if model.is_actuated:
+        raise StateError(
+            f"{model.name!r} has servos or dry friction, which are no part of the action: integrators add them to these equations; look "
+            "at the model without them"
+        )
     if not isinstance(retraction, str) or retraction not in RETRACTIONS:
         raise StateError(f"retraction = {shown(retraction)}; it is one of {', '.join(map(repr, RETRACTIONS))}")
     if not isinstance(quadrature, str) or quadrature not in QUADRATURES:

@@ -1,6 +1,7 @@
 """Mechanisms to play with: `la.examples.chain(10)` and friends.  Each function returns a Mechanism."""
 
 from ..checks import numbers_only
+from .crossed_linkages import bennett, jansen_walker
 from .frame_trees import (
     LISTING_1_START,
     driven_pendulum,
@@ -23,6 +24,7 @@ from .linkages import (
     scissor_lift,
     slider_crank,
 )
+from .spinning import furuta_pendulum, gyroscope, satellite, t_handle
 from .surfaces import (
     board_on_surface,
     knee_leg,
@@ -43,13 +45,22 @@ from .trees import (
     robot_arm,
     tumbling_body,
 )
+from .vehicles import (
+    ball_on_turntable,
+    bicycle,
+    car,
+    differential_drive,
+    rattleback,
+    snakeboard,
+)
 
 __all__ = [
-    "ball_chain", "board_on_surface", "cart_pole", "chain", "chaplygin_sleigh", "closed_chain", "closed_chain_device",
-    "double_pendulum", "driven_pendulum", "four_bar", "four_bar_chain", "hanging_scissor_lift", "hanging_scissor_start", "heavy_top",
-    "humanoid", "knee_leg", "listing_1", "LISTING_1_START", "marionette", "planar_human", "quadruped", "radial_engine",
-    "random_inertia", "random_joint", "random_tree", "robot_arm", "rolling_disc", "scissor_lift", "screw", "slider_crank", "spline_chain",
-    "torus_chain", "tumbling_body", "windmill",
+    "ball_chain", "ball_on_turntable", "bennett", "bicycle", "board_on_surface", "car", "cart_pole", "chain", "chaplygin_sleigh",
+    "closed_chain", "closed_chain_device", "differential_drive", "double_pendulum", "driven_pendulum", "four_bar", "four_bar_chain",
+    "furuta_pendulum", "gyroscope", "hanging_scissor_lift", "hanging_scissor_start", "heavy_top", "humanoid", "jansen_walker", "knee_leg",
+    "listing_1", "LISTING_1_START", "marionette", "planar_human", "quadruped", "radial_engine", "random_inertia", "random_joint",
+    "random_tree", "rattleback", "robot_arm", "rolling_disc", "satellite", "scissor_lift", "screw", "slider_crank", "snakeboard",
+    "spline_chain", "t_handle", "torus_chain", "tumbling_body", "windmill",
 ]  # fmt: skip
 
 for _name in __all__:  # whatever is not a number is an error that says so

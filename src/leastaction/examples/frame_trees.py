@@ -15,6 +15,7 @@ from ..frames import FrameNode, FrameTree
 from ..io import load
 from ..mechanism import Mechanism
 from ..pose import Pose
+from .look import dress_puppet
 
 #: an assembled configuration of `listing_1`: the constraints hold to 4e-16 m
 LISTING_1_START = {
@@ -135,6 +136,7 @@ def marionette() -> Mechanism:
         _hang(tree, f"{side} shoulder", 0.8)
         _hang(tree, f"end of {side} forearm", 1.2, forward=0.25)
     _hang(tree, "end of left thigh", 1.2, forward=0.15)
+    dress_puppet(tree.mechanism)
     return tree.mechanism
 
 

@@ -13,6 +13,7 @@ from ..errors import MechanismError
 from ..joints import Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
 from ..pose import Pose
+from .look import dress_engine, dress_quadruped, dress_sleigh, dress_slider_crank
 from .trees import ROD
 
 _Y = (0.0, 1.0, 0.0)
@@ -146,6 +147,7 @@ def slider_crank(crank: float = 0.2, rod: float = 0.6, offset: float = 0.1) -> M
     height = crank + rod * np.cos(lean)
     mech.add_body("slider", joint=Prismatic(axis=(0, 0, 1)), placement=Pose(xyz=(offset, 0, height)), mass=0.8)
     mech.add_constraint(Close(Spherical(), "slider", "rod_end"))
+    dress_slider_crank(mech, crank, rod, offset)
     return mech
 
 
@@ -165,6 +167,7 @@ def quadruped(gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Mechanism:
             mech.add_body(shin, thigh, Revolute(axis=y), Pose(xyz=(0, 0, -upper), rpy=(0, bend, 0)), **_rod(0.15, lower))
             mech.add_frame(f"{leg}_{side}_foot", shin, Pose(xyz=(0, 0, -lower)))
         mech.add_constraint(Coincident(f"{leg}_fore_foot", f"{leg}_hind_foot", _IN_PLANE))
+    dress_quadruped(mech, upper, lower)
     return mech
 
 
@@ -185,6 +188,7 @@ def chaplygin_sleigh(arm: float = 0.3, mass: float = 1.0, inertia: float = 0.1) 
     mech = Mechanism(gravity=(0, 0, 0), name="Chaplygin sleigh")
     mech.add_body("sleigh", joint=Planar(), mass=mass, com=(arm, 0, 0), inertia=(inertia, inertia, inertia))
     mech.add_constraint(Skate("sleigh", direction=(0, 1, 0)))
+    dress_sleigh(mech, arm)
     return mech
 
 
@@ -229,4 +233,5 @@ def radial_engine(cylinders: int = 5, crank: float = 0.05, rod: float = 0.18) ->
         mech.add_body(f"piston{k + 1}", joint=Prismatic(axis=(0, 0, 1)), placement=Pose(xyz=piston, rpy=(0, turn, 0)), mass=0.5)
         mech.add_frame(f"small end{k + 1}", f"rod{k + 1}", Pose(xyz=(0, 0, rod)))
         mech.add_constraint(Coincident(f"piston{k + 1}", f"small end{k + 1}", _IN_PLANE))
+    dress_engine(mech, cylinders, crank, rod)
     return mech

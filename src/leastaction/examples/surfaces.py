@@ -9,6 +9,7 @@ from ..forces import Spring
 from ..joints import Revolute, Spherical, SymbolicJoint
 from ..mechanism import Mechanism
 from ..pose import Pose
+from .look import BLUE, GOLD, STEEL, add_ring, dress_board
 
 
 def torus_chain(n: int = 20, radius: float = 1.0, tube: float = 0.25, mass: float = 1.0) -> Mechanism:
@@ -27,6 +28,7 @@ def torus_chain(n: int = 20, radius: float = 1.0, tube: float = 0.25, mass: floa
     for i in range(n):
         parent, joint, placement = (f"ring{i}", linked, None) if i else ("world", hanging, down)
         mech.add_body(f"ring{i + 1}", parent, joint, placement, mass=mass, inertia=_torus_inertia(mass, radius, tube))
+        add_ring(mech, f"ring{i + 1}", radius, 2, tube, STEEL if i % 2 else GOLD)
     return mech
 
 
@@ -59,6 +61,7 @@ def board_on_surface() -> Mechanism:
     mech.add_body("board", joint=library.surface_point(library.bezier_surface(bowl), spin=None, start=(0.75, 0.6, 0.3)), mass=3.0,
                   com=(0.0, 0.0, 0.02), inertia=(0.02, 0.25, 0.26))  # fmt: skip
     mech.add_body("pendulum", "board", Spherical(), Pose(xyz=(0.0, 0.0, 0.8)), mass=1.0, com=(0.0, 0.0, -0.5), inertia=(0.03, 0.03, 0.002))
+    dress_board(mech, bowl)
     return mech
 
 
@@ -111,6 +114,8 @@ def windmill(stiffness: float = 30.0) -> Mechanism:
             name = f"{shape}{k + 1}{'abc'[i]}"
             mech.add_body(name, parent, joint, None if i else tip, mass=masses[shape], inertia=inertias[shape])
             parent = name
+            if shape == "ring":
+                add_ring(mech, name, 0.5, 2, 0.12, BLUE if i else STEEL)
             if stiffness:
                 mech.add_force(Spring(name, stiffness, rest=joint.neutral()))
     return mech

@@ -12,6 +12,7 @@ from ..io import load
 from ..joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
 from ..pose import Pose
+from .look import dress_humanoid, dress_top
 
 ROD: dict[str, Any] = {"mass": 1.0, "com": (0.0, 0.0, -0.5), "inertia": (1 / 12, 1 / 12, 0.01)}
 
@@ -49,6 +50,7 @@ def double_pendulum(length1: float = 1.0, length2: float = 1.0, mass1: float = 1
     mech = Mechanism(name="double pendulum")
     mech.add_body("upper", joint=Revolute(axis=(0, 1, 0)), mass=mass1, com=(0, 0, -length1))
     mech.add_body("lower", "upper", Revolute(axis=(0, 1, 0)), Pose(xyz=(0, 0, -length1)), mass=mass2, com=(0, 0, -length2))
+    mech.add_frame("tip", "lower", Pose(xyz=(0, 0, -length2)))
     return mech
 
 
@@ -56,6 +58,8 @@ def heavy_top(mass: float = 1.0, height: float = 0.5, inertia: tuple[float, floa
     """A symmetric top whose tip is held by a ball joint, centre of mass at (0, 0, height) of the body."""
     mech = Mechanism(name="heavy top")
     mech.add_body("top", joint=Spherical(), mass=mass, com=(0, 0, height), inertia=inertia)
+    mech.add_frame("end", "top", Pose(xyz=(0, 0, 1.35 * height)))
+    dress_top(mech, height, radius=0.5 * height)
     return mech
 
 
@@ -113,9 +117,9 @@ def random_inertia(rng: np.random.Generator) -> np.ndarray:
     return 0.1 * (np.trace(b) * np.eye(3) - b)
 
 
-def humanoid() -> Mechanism:
+def humanoid(gravity: ArrayLike = (0.0, 0.0, -9.81)) -> Mechanism:
     """A floating humanoid-like tree: pelvis, spine, head, two arms and two legs; 6 + 29 degrees of freedom, 1.7 m, 70 kg."""
-    mech = Mechanism(name="humanoid")
+    mech = Mechanism(gravity=gravity, name="humanoid")
     x, y, z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
     def limb(prefix, parent, start, parts):
@@ -145,4 +149,5 @@ def humanoid() -> Mechanism:
         limb(side, "pelvis", (0.0, sign * 0.10, -0.05), [
             ("hip_yaw", z, 0.0, 1.0), ("hip_roll", x, 0.0, 1.0), ("thigh", y, 0.42, 7.0),
             ("shank", y, 0.42, 4.0), ("ankle_pitch", y, 0.0, 0.3), ("foot", x, 0.05, 1.2)])  # fmt: skip
+    dress_humanoid(mech)
     return mech

@@ -13,7 +13,7 @@ class Force(Carrier):
 
     on a body              add_wrench, add_body_force
     between two points     add_point_spring
-    of coordinates         add_potential, add_spring, add_damper
+    of coordinates         add_potential, add_spring, add_damper, add_friction
     in joint space         add_custom
 
     That is all there is to a force: integrators, energies, `la.linearize` and the independent action of `leastaction.testing` take it from

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assembly.closing import tie
-from ..checks import listed, number, shown
+from ..checks import number, shown
 from ..compiling.address import compile_force
 from ..compiling.records import allocate
-from ..coordinates import ties as tree
 from ..errors import StateError
 from ..forces.functions import once
 from ..kernels.maximal.evaluate import momenta_entry
@@ -75,19 +74,21 @@ class AdaptiveStep(Integrator):
         return {"base": self.base, "density": name, "speed": self.speed, "controller": self.controller}
 
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
-        if not tree.in_tree(model.closures):
-            if isinstance(self.base, Maximal):
-                named = listed([c.name for c in model.closures if not tree.in_tree([c])])
-                raise StateError(
-                    f"AdaptiveStep knows no accelerations under {named} of {model.name!r}; use integrator=Maximal() with a fixed dt"
-                )
-            self.refuse_constraints(model)
+        if isinstance(self.base, Midpoint):
+            self.base.refuse_model(model)
         self.refuse_charts(model)
+        why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         return self._stepper(model, state, dt)
 
     def _stepper(self, model: Model, state: State, dt: float, density: float = 0.0) -> AdaptiveStepper:
         kind = next(kind for base, kind in _STEPPERS.items() if isinstance(self.base, base))
         return kind(self, model, state, dt, density)
+
+    @property
+    def single(self) -> Variational | Maximal | Midpoint:
+        return self.base
 
     def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:
         assert isinstance(stepper, AdaptiveStepper)  # made by `start`

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks import listed, number, same, shown, whole_number
 from ..compiling.decorators import Direct
 from ..compiling.portable import Carrier
+from ..coordinates import ties as tree
 from ..errors import StateError
 from ..forces.functions import explain_failure
 from ..kernels.solving.memory import LAST_RESIDUAL, SCALE, START, TIME
@@ -24,7 +25,7 @@ from .memory import Memory, arrays_of
 __all__ = ["KICKED_MOMENTUM", "VELOCITY", "Advance", "CompiledStepper", "Integrator", "Record", "Stepper", "make_record"]
 
 
-@dataclass
+@dataclass(slots=True)
 class Advance:
     """Outcome of `Stepper.advance`: steps made, and why it stopped early if it did."""
 
@@ -33,6 +34,7 @@ class Advance:
     residual: float = 0.0
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
     outside: bool = False  #: was that where the joint is not described any more, and is that an error?
+    event: Any = None  #: or where within the last step, which does not count, the run ends; see events/watch.py
 
 
 class Starts(NamedTuple):
@@ -167,6 +169,14 @@ class Integrator(Carrier):
                 f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Variational() or Maximal()"
             )
 
+    def refuse_velocity_constraints(self, model: Model) -> None:
+        """To be called by integrators that keep constraints on positions only."""
+        if named := tree.on_velocities(model.closures):
+            raise StateError(
+                f"{type(self).__name__} does not keep constraints on velocities, as {listed(named)} of {model.name!r}; "
+                "use integrator=Variational() or Maximal()"
+            )
+
     def refuse_charts(self, model: Model, made_of: str = "") -> None:
         """To be called by integrators that cannot change the coordinates of a joint on the way; made_of: said before the name."""
         charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
@@ -185,6 +195,36 @@ class Integrator(Carrier):
                 "use integrator=Variational(), or describe the rotor as a body with a Gear"
             )
 
+    def refuse_dry_friction(self, model: Model, why: str) -> None:
+        """To be called by integrators that cannot tell whether a joint sticks."""
+        if sticking := model.joints_with_dry_friction:
+            raise StateError(
+                f"{type(self).__name__} cannot let joints stick: {why}, and joint {listed(sticking)} of {model.name!r} has dry friction; "
+                "use integrator=Variational(), Midpoint() or Trapezoid()"
+            )
+
+    def refuse_overheld(self, model: Model, state: State) -> None:
+        """To be called where there are constraints: if all joints with dry friction stick, each must still have a joint to act on."""
+        sticking = model.joints_with_dry_friction
+        if not sticking or not model.closures:
+            return
+        J = tree.jacobian(model, state.q)
+        if np.linalg.matrix_rank(J[:, model.tree.friction == 0.0]) < np.linalg.matrix_rank(J):
+            raise StateError(
+                f"constraint {listed([c.name for c in model.closures])} couples joints that have dry friction ({listed(sticking)}), so "
+                "that it is not determined which of them holds the others; give dry friction to fewer joints of each loop, as many as it "
+                "has degrees of freedom, and to none whose motion is prescribed"
+            )
+
+    def refuse_servos(self, model: Model, why: str) -> None:
+        """To be called by integrators that cannot take the force of a servo at the end of a step."""
+        if model.servos:
+            raise StateError(
+                f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo "
+                f"{listed([s.name for s in model.servos])}; use integrator=Variational(), Midpoint() or Trapezoid(), "
+                "or a control law with small gains in their place"
+            )
+
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         raise TypeError(f"{type(self).__name__} does not say how it starts: override start(model, state, dt)")
 
@@ -200,6 +240,11 @@ class Integrator(Carrier):
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> Stepper:
         """Stepper of the composition with steps gammas[i] * dt; it records as this integrator does with the step gammas[0] * dt."""
         raise TypeError(f"{type(self).__name__} does not say how it is composed: override start_composed")
+
+    @property
+    def single(self) -> Integrator:
+        """The integrator whose one step, of the length it had, is a step of this one."""
+        return self
 
     def recording(self, dt: float) -> tuple[int, float]:
         """What the stepper records beside q: (KICKED_MOMENTUM, kick), p + kick * forces(q), or (VELOCITY, 0)."""

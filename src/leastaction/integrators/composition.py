@@ -85,6 +85,9 @@ class Composition(Integrator):
         return composition_lengths(self.scheme)
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
+        why = "some of its stages go back in time, where what dissipates drives"
+        self.refuse_servos(model, why)
+        self.refuse_dry_friction(model, why)
         if self.base.has_composed_code:
             return self.base.start_composed(model, state, dt, self.gammas)
         self.refuse_charts(model)

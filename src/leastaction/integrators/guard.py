@@ -202,7 +202,7 @@ def on_branch(model: Model, integrator: Integrator, q0: Array, q1: Array, dt: fl
         return False
     root = np.linalg.inv(np.linalg.cholesky(mass_matrix(model, q0)))
     scaled = root @ J @ root.T
-    if model.closures and tree.in_tree(model.closures):
+    if model.closures:
         start, end = (_allowed(tree.jacobian(model, q) @ root.T) for q in (q0, q1))
         scaled = start.T @ scaled @ end @ (end.T @ start)
     return bool(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0] > REGULAR) if scaled.size else True

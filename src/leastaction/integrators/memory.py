@@ -6,6 +6,7 @@ steps, solved to the same tolerance, differ in their last digits.  A `Continuati
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .base import Integrator, Stepper
 
 Memory = dict[str, NDArray[Any]]  #: name -> array; all that a stepper remembers
+
+_keeping = threading.Lock()  # a run may be looked at in one thread while its simulator goes on in another
 
 _FIXED = (Tree, Net, Frames)  # what belongs to the model; addresses of compiled functions stand there, which hold in one process only
 _FIXED_FIELDS = {Ties: Ties._fields[: Ties._fields.index("start")]}
@@ -49,16 +52,34 @@ class Continuation:
     begun: State  #: from which the stepper was started; constraint rows that others imply were chosen there
     t: float  #: of the node
     q: NDArray[np.float64]  #: of the node
-    memory: Memory
+    source: Memory | Stepper | None  #: the memory, or the stepper whose it is while that stands at the node
+
+    @property
+    def memory(self) -> Memory | None:
+        """All that the stepper remembered; None if it cannot say."""
+        self.keep()
+        return self.source  # type: ignore[return-value]
+
+    def keep(self) -> None:
+        """To be called before the stepper moves on: the memory is copied, unless it was already."""
+        with _keeping:
+            if self.source is not None and not isinstance(self.source, dict):
+                object.__setattr__(self, "source", self.source.remember())
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.keep()
+        return self.__dict__
 
     def fits(self, integrator: Integrator, dt: float, state: State) -> bool:
         """Is it the memory of this integrator with this step, at this node?  States can be changed, and taken elsewhere."""
-        return dt == self.dt and state.t == self.t and np.array_equal(state.q, self.q) and integrator == self.integrator
+        here = dt == self.dt and state.t == self.t and np.array_equal(state.q, self.q) and integrator == self.integrator
+        return here and self.memory is not None
 
     def start(self, model: Model) -> tuple[Stepper, State]:
         """The stepper that goes on, and from what it was started; model: the one of the state, or an equal one."""
         begun = self.begun if self.begun.model is model else unpacked(model, packed(self.begun))
         stepper = self.integrator.start(model, begun, self.dt)
+        assert self.memory is not None  # it fits
         stepper.recall(self.memory)
         return stepper, begun
 

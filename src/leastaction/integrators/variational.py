@@ -70,8 +70,7 @@ class Variational(Integrator):
                 )
 
     def start(self, model: Model, state: State, dt: float) -> VariationalStepper:
-        if not tree.in_tree(model.closures):
-            self.refuse_constraints(model)
+        self.refuse_overheld(model, state)
         return VariationalStepper(self, model, state, dt)
 
     @property
@@ -79,8 +78,6 @@ class Variational(Integrator):
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedStepper:
-        if not tree.in_tree(model.closures):
-            self.refuse_constraints(model)
         self.refuse_charts(model, "a composition of ")
         return ComposedStepper(self, model, state, dt, gammas)
 
@@ -136,7 +133,7 @@ class VariationalStepper(CompiledStepper):
     def _own(self, name: str) -> Callable | None:
         """The entry point made for this mechanism, if there is one."""
         special = self.model.specialised
-        if special is None or self.middle is not None or self.ties is not None:
+        if special is None or self.middle is not None or self.ties is not None or self.model.is_actuated:
             return None
         return getattr(special, name)(self.integrator.retraction)
 

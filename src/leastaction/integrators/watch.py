@@ -7,6 +7,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import listed
 from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, rewind
 from ..kernels.tree.layout import QI
 from ..limits import Limit, Range
@@ -16,7 +17,7 @@ from .base import Advance, Stepper
 Array = NDArray[np.float64]
 
 _ROUNDING = 1e-9  # rad or m: a joint this far beyond its limit stands at it
-_BLOCK = 4096  # steps looked at together where not all of them are recorded
+BLOCK = 4096  # steps looked at together where not all of them are recorded
 
 
 class LimitWatch:
@@ -69,6 +70,22 @@ class LimitWatch:
         there = "to" if verb == "went" else "at"
         return f"joint {limit.joint!r} {verb} beyond its {which} limit {value:g} {unit}, {there} {q[at]:.6g} {unit}{room}"
 
+    def remark(self, t: Array, q: Array) -> str:
+        """Which joints passed their limits at recorded nodes, and when; empty if none did."""
+        passed = self.passed(q)
+        first = {self.limits[k].joint: t[passed[:, k].argmax()] for k in np.flatnonzero(passed.any(axis=0))}
+        if not first:
+            return ""
+        order = sorted(first, key=lambda joint: first[joint])
+        joints = f"joint{'s' * (len(order) > 1)} {listed(order)}"
+        return f"limits are ignored, and {joints} went beyond, the first at t = {first[order[0]]:g} s"
+
+    def look(self, made: Record, tau: Array, result: Advance) -> Advance:
+        """The outcome of one step that a record holds."""
+        if self.passed(made.q[0]).any():
+            return self.ended(result, made.q[0])
+        return result
+
     def advance(self, stepper: Stepper, steps: int, tau: Array, record: Record, end: float) -> Advance:
         """`stepper.advance`, which ends with the first node beyond a limit; that node is recorded in any case.
 
@@ -77,14 +94,14 @@ class LimitWatch:
         if int(record.cursor[EVERY]) == 1:
             return self._advance_fine(stepper, steps, tau, record, end)
         if self._fine is None:
-            self._fine = stepper.make_record(_BLOCK, _BLOCK)
+            self._fine = stepper.make_record(BLOCK, BLOCK)
         done = 0
         while done < steps:
-            size = min(_BLOCK, steps - done)
+            size = min(BLOCK, steps - done)
             rewind(self._fine)
             forces = tau if len(tau) == 1 else tau[done : done + size]
             result = self._advance_fine(stepper, size, forces, self._fine, end)
-            _thin(self._fine, record, bool(result.limit))
+            thin(self._fine, record, bool(result.limit))
             done += result.steps
             if result.failure or result.limit or result.steps < size:
                 return Advance(done, result.failure, result.residual, result.limit, result.outside)
@@ -115,7 +132,7 @@ def _ranges(model: Model) -> list[Limit]:
     ]  # fmt: skip
 
 
-def _thin(fine: Record, record: Record, with_last: bool) -> None:
+def thin(fine: Record, record: Record, with_last: bool) -> None:
     """Add every node of `fine` that `record` is to keep, and the last one if wanted."""
     made, begun, written = int(fine.cursor[STEPS]), int(record.cursor[STEPS]), int(record.cursor[ROWS])
     record.evaluations[begun : begun + made] = fine.evaluations[:made]

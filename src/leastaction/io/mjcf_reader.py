@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from ..constraints import Cam, Close, Coincident, Constraint, Gear, SymbolicConstraint
 from ..errors import FormatError
-from ..forces import Damper, Spring
+from ..forces import Damper, DryFriction, Spring
 from ..joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..mechanism import WORLD, Mechanism
-from ..motors import Motor
+from ..motors import Motor, Servo
 from ..pose import Pose, rotation_of_quaternion
 from .leftovers import Leftovers
 from .mjcf_shapes import add_shapes
@@ -29,7 +29,7 @@ from .places import at
 
 #: what can be left out on request -> what that is
 IGNORABLE = {
-    "actuator": "actuators; motors on joints are read, others are refused if it is not named",
+    "actuator": "actuators; motors and servos on joints are read, others are refused if it is not named",
     "frictionloss": "dry friction of joints",
     "armature": "rotor inertias of joints",
     "stiffness": "springs of joints",
@@ -95,7 +95,7 @@ class _Reader:
         for tendon in range(theirs.ntendon):
             self._check_tendon(tendon)
         for actuator in range(theirs.nu):
-            self._add_motor(actuator)
+            self._add_actuator(actuator)
         self._add_keyframes()
         leftovers.settle(self.mechanism)
         for warning in source.warnings:
@@ -148,7 +148,7 @@ class _Reader:
             self.mechanism.add_body(name, parent, joint, placement, joint_name=given, armature=armature, **heavy)
         self._add_forces(j, joint, dofs, element)
         if m.dof_frictionloss[dofs].any() and "FRICTIONLOSS" not in self.off:
-            self.leftovers.refuse("frictionloss", element, f"joint {given!r}: dry friction {m.dof_frictionloss[dofs].max():g}")
+            self._add_friction(given, joint, m.dof_frictionloss[dofs].copy(), element)
         if m.jnt_limited[j] and "LIMIT" not in self.off and not self.leftovers.ignores("limits", element, f"limits of joint {given!r}"):
             if joint.nq != 1:
                 self.leftovers.aside(element, "limits of ball joints are not used")
@@ -195,6 +195,14 @@ class _Reader:
                 self.leftovers.refuse("damping", element, f"{sentence} of a damper that is not linear")
             elif not self.leftovers.ignores("damping", element, sentence):
                 self.mechanism.add_force(Damper(name, damping if joint.nv > 1 else damping[0]))
+
+    def _add_friction(self, name: str, joint: Joint, friction: NDArray[np.float64], element) -> None:
+        sentence = f"joint {name!r}: dry friction {friction.max():g}"
+        if joint.has_quaternion or friction.min() < 0.0:
+            what = f"of a {type(joint).__name__} joint, which has no coordinates to act on one by one" if joint.has_quaternion else "< 0"
+            self.leftovers.refuse("frictionloss", element, f"{sentence} {what}")
+        elif not self.leftovers.ignores("frictionloss", element, sentence):
+            self.mechanism.add_force(DryFriction(name, friction[0]))
 
     def _add_sites(self) -> None:
         m = self.theirs
@@ -266,22 +274,43 @@ class _Reader:
 
     # ------------------------------------------------------------------------------------------------ the rest
 
-    def _add_motor(self, a: int) -> None:
-        """Joint force = gear * (gain * ctrl, within forcerange), ctrl within ctrlrange."""
+    def _add_actuator(self, a: int) -> None:
+        """Joint force = gear * (gain * ctrl + bias[0] + gear * (bias[1] * q + bias[2] * v), within forcerange), ctrl within ctrlrange."""
         m, name = self.theirs, self.theirs.actuator(a).name
         element, j = self.source.element("actuator", name), int(m.actuator_trnid[a, 0])
-        gain = float(m.actuator_gainprm[a, 0])
-        simple = m.actuator_gaintype[a] == 0 and m.actuator_biastype[a] == 0 and m.actuator_dyntype[a] == 0 and gain != 0.0
+        gear, gain = float(m.actuator_gear[a, 0]), float(m.actuator_gainprm[a, 0])
+        affine = m.actuator_biastype[a] == 1  # mjBIAS_AFFINE
+        bias, stiffness, damping = m.actuator_biasprm[a, :3].tolist() if affine else (0.0, 0.0, 0.0)
+        simple = m.actuator_gaintype[a] == 0 and (affine or m.actuator_biastype[a] == 0) and m.actuator_dyntype[a] == 0 and gain != 0.0
         if not simple or m.jnt_type[j] not in (_SLIDE, _HINGE) or m.jnt_actfrclimited[j] or "ACTUATION" in self.off or _delayed(m, a):
-            why = "it has a bias, a state, a joint with a limit on its force, or with several freedoms"
-            self.leftovers.refuse("actuator", element, f"{element} {name!r} is not a motor: {why}")
+            why = "it has a state, another gain or bias, a joint with a limit on its force, or with several freedoms"
+            self.leftovers.refuse("actuator", element, f"{element} {name!r} is not a motor or servo: {why}")
             return
-        low, high = m.actuator_ctrlrange[a].tolist() if m.actuator_ctrllimited[a] else (-np.inf, np.inf)
-        if m.actuator_forcelimited[a]:
-            ends = sorted((m.actuator_forcerange[a] / gain).tolist())
-            low, high = float(np.clip(low, *ends)), float(np.clip(high, *ends))
+        if max(stiffness, damping) > 0.0 or gear == 0.0 or (bias and not (stiffness or damping)):
+            why = f"the bias {bias:g}, {stiffness:g}, {damping:g} with gear {gear:g} pushes the joint away, or by itself"
+            self.leftovers.refuse("actuator", element, f"{element} {name!r} is not a motor or servo: {why}")
+            return
+        inputs = m.actuator_ctrlrange[a] if m.actuator_ctrllimited[a] else np.array([-np.inf, np.inf])
+        forces = m.actuator_forcerange[a] if m.actuator_forcelimited[a] else np.array([-np.inf, np.inf])
         with at(element):
-            self.mechanism.add_motor(Motor(m.jnt(j).name, float(m.actuator_gear[a, 0]) * gain, (low, high), name))
+            if stiffness or damping:
+                self._add_servo(m.jnt(j).name, name, gear, (gain, bias, -stiffness, -damping), inputs, forces)
+            else:
+                low, high = np.clip(inputs, *sorted((forces / gain).tolist())).tolist()
+                self.mechanism.add_motor(Motor(m.jnt(j).name, gear * gain, (low, high), name))
+
+    def _add_servo(self, joint: str, name: str, gear: float, law: tuple[float, ...], inputs, forces) -> None:
+        """What a position, velocity or affine actuator does to its joint."""
+        gain, bias, kp, kd = law
+        divisor = (kp or kd) * gear  # target = (gain * ctrl + bias) / divisor
+        scale, offset = gain / divisor, bias / divisor
+        targets = (float(x) for x in sorted((scale * inputs + offset).tolist()))
+        own = {"target": offset} if kp else {"velocity": offset}
+        limit = sorted((gear * forces).tolist())
+        self.mechanism.add_servo(Servo(joint, kp * gear**2, kd * gear**2, limit, range=tuple(targets), name=name, **own))
+        if (scale, offset) != (1.0, 0.0):
+            what = "target" if kp else "velocity"
+            self.mechanism.note(f"the {what} of servo {name!r} is {scale:g} times the ctrl of its actuator, plus {offset:g}")
 
     def _add_keyframes(self) -> None:
         m = self.theirs

@@ -140,7 +140,7 @@ class Source:
             self.leftovers.refuse(kind, child, f"{child}: {why}")
             return False
         if parent.tag == "actuator":
-            return self._is_motor(child)
+            return self._is_drive(child)
         if child.tag in _OTHER_FILES and parent.tag in ("asset", "body", "frame", "worldbody"):
             child.fail(f"{child} takes bodies from another file; let MuJoCo write one file of both (mj_saveLastXML), and load that")
         if parent is self.root and child.tag in _UNUSED:
@@ -155,15 +155,15 @@ class Source:
             return False
         return child.tag not in ("camera", "light", "skin")
 
-    def _is_motor(self, actuator: Element) -> bool:
-        """Those that could be motors are looked at again when MuJoCo has applied the defaults."""
+    def _is_drive(self, actuator: Element) -> bool:
+        """Those that could be motors or servos are looked at again when MuJoCo has applied the defaults."""
         name = shortened(actuator.attributes.get("name", ""))
         sentence = f"{actuator} {name!r}" if name else str(actuator)
         if self.leftovers.ignores("actuator", actuator, sentence):
             return False
-        if actuator.tag in ("motor", "general") and "joint" in actuator.attributes:
+        if actuator.tag in ("motor", "general", "position", "velocity") and "joint" in actuator.attributes:
             return True
-        self.leftovers.refuse("actuator", actuator, f"{sentence} is not a motor on a joint")
+        self.leftovers.refuse("actuator", actuator, f"{sentence} is not a motor or servo on a joint")
         return False
 
     def _every(self, tag: str) -> list[Element]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..checks import listed
 from ..constraints import Close, Gear
-from ..forces import Damper, Spring
+from ..forces import Damper, DryFriction, Spring
 from ..joints import Fixed, Free, Helical, Joint, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import WORLD, Mechanism
 from ..pose import Pose
@@ -26,7 +26,7 @@ from .xml_tree import Element, by_name, parse, parse_file, shortened
 #: what can be left out on request -> what that is
 IGNORABLE = {
     "friction": "dry friction of joints",
-    "closing": "springs, dampers, limits and couplings of joints that close loops",
+    "closing": "springs, dampers, friction, limits and couplings of joints that close loops",
     "inertial": "links without <inertial>: they become massless (SDF would make each of them 1 kg)",
     "switches": "what links switch on and off: gravity, wind, kinematic, velocity decay",
     "include": "models that are included from other files",
@@ -339,22 +339,19 @@ class _Reader:
         with at(joint):
             self.mechanism.add_constraint(Close(made, *tips), name=name)
         if self._carries(name):
-            self.leftovers.refuse("closing", joint, f"joint {name!r} closes a loop and has springs, dampers, limits or couplings")
+            self.leftovers.refuse("closing", joint, f"joint {name!r} closes a loop and has springs, dampers, friction, limits or couplings")
 
     def _carries(self, name: str) -> bool:
         """Does a joint have anything that acts on its coordinate?"""
         axes = self._axes(self.joints[name])
-        return any(self._damping(axis) or self._stiffness(axis) or self._range(axis) or axis.all("mimic") for axis in axes)
+        return any(any(self._dynamics(axis)) or self._range(axis) or axis.all("mimic") for axis in axes)
 
     @staticmethod
-    def _damping(axis: Element) -> float:
+    def _dynamics(axis: Element) -> tuple[float, ...]:
+        """Damping, stiffness, dry friction."""
         dynamics = axis.one("dynamics")
-        return 0.0 if dynamics is None else _value(dynamics, "damping", 0.0)
-
-    @staticmethod
-    def _stiffness(axis: Element) -> float:
-        dynamics = axis.one("dynamics")
-        return 0.0 if dynamics is None else _value(dynamics, "spring_stiffness", 0.0)
+        names = ("damping", "spring_stiffness", "friction")
+        return tuple(0.0 if dynamics is None else _value(dynamics, name, 0.0) for name in names)
 
     @staticmethod
     def _range(axis: Element) -> tuple[float, float, float, float] | None:
@@ -371,15 +368,15 @@ class _Reader:
         dynamics = axis.one("dynamics")
         if dynamics is None:
             return
-        damping, stiffness, friction = self._damping(axis), self._stiffness(axis), _value(dynamics, "friction", 0.0)
+        damping, stiffness, friction = self._dynamics(axis)
         if min(damping, stiffness, friction) < 0.0:
             dynamics.fail(f"joint {part!r}: damping, friction and stiffness need numbers >= 0")
         if damping and not self.leftovers.ignores("damping", dynamics, f"joint {part!r}: damping {damping:g}"):
             self.mechanism.add_force(Damper(part, damping))
         if stiffness and not self.leftovers.ignores("spring", dynamics, f"joint {part!r}: spring {stiffness:g}"):
             self.mechanism.add_force(Spring(part, stiffness, _value(dynamics, "spring_reference", 0.0)))
-        if friction:
-            self.leftovers.refuse("friction", dynamics, f"joint {part!r}: dry friction {friction:g}")
+        if friction and not self.leftovers.ignores("friction", dynamics, f"joint {part!r}: dry friction {friction:g}"):
+            self.mechanism.add_force(DryFriction(part, friction))
 
     def _add_limit(self, part: str, axis: Element) -> None:
         found = self._range(axis)

@@ -20,8 +20,8 @@ _DEEPEST = 30  # levels that are indented; deeper ones stay there, or the file o
 
 def write(mechanism: Mechanism) -> str:
     """The text of a .sexp file."""
-    if mechanism.shapes or mechanism.limits or mechanism.motors:
-        what = "shapes of bodies" if mechanism.shapes else "limits of joints" if mechanism.limits else "motors"
+    if mechanism.shapes or mechanism.limits or mechanism.motors or mechanism.servos:
+        what = "shapes of bodies" if mechanism.shapes else "limits of joints" if mechanism.limits else "motors or servos"
         raise FormatError(f"a .sexp file cannot hold the {what} of {mechanism.name!r}; remove them from the mechanism first")
     children: dict[str, list[Body | Frame]] = {}
     things: list[Body | Frame] = [*mechanism.bodies.values(), *mechanism.frames.values()]

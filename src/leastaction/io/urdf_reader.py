@@ -11,7 +11,7 @@ import numpy as np
 
 from ..checks import listed
 from ..constraints import Gear
-from ..forces import Damper
+from ..forces import Damper, DryFriction
 from ..joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..mechanism import WORLD, Mechanism
 from ..pose import Pose
@@ -202,8 +202,11 @@ class _Reader:
             dynamics.fail(f"joint {name!r}: damping = {damping:g}, friction = {friction:g}; they need numbers >= 0")
         if damping > 0.0 and not self.leftovers.ignores("damping", dynamics, f"joint {name!r}: damping {damping:g}"):
             self.mechanism.add_force(Damper(name, damping))
-        if friction > 0.0:
-            self.leftovers.refuse("friction", dynamics, f"joint {name!r}: dry friction {friction:g}")
+        sentence = f"joint {name!r}: dry friction {friction:g}"
+        if friction > 0.0 and kind == "floating":
+            self.leftovers.refuse("friction", dynamics, f"{sentence} of a floating joint, which has no coordinates to act on one by one")
+        elif friction > 0.0 and not self.leftovers.ignores("friction", dynamics, sentence):
+            self.mechanism.add_force(DryFriction(name, friction))
         extensions.check_dynamics(dynamics, name, self.leftovers)
 
     def _add_limit(self, name: str, joint: Element, kind: str) -> None:

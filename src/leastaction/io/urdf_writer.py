@@ -10,7 +10,7 @@ import numpy as np
 
 from ..constraints import Gear
 from ..errors import FormatError
-from ..forces import Damper
+from ..forces import Damper, DryFriction
 from ..joints import Fixed, Free, Planar, Prismatic, Revolute
 from ..limits import Limit
 from ..mechanism import WORLD, Body, Mechanism
@@ -27,7 +27,9 @@ def write(mechanism: Mechanism) -> str:
         raise FormatError(f"gravity = {mechanism.gravity.tolist()} cannot be written to a .urdf file, which means {_GRAVITY} m/s^2")
     if mechanism.motors:
         raise FormatError(f"{mechanism.motors[0]!r} cannot be written to a .urdf file; remove the motors from the mechanism first")
-    dampers, gears = _dampers(mechanism), _gears(mechanism)
+    if mechanism.servos:
+        raise FormatError(f"{mechanism.servos[0]!r} cannot be written to a .urdf file; remove the servos from the mechanism first")
+    dynamics, gears = _dynamics(mechanism), _gears(mechanism)
     root = _root(mechanism)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(mechanism.name)}>"]
     if root is None:
@@ -38,7 +40,7 @@ def write(mechanism: Mechanism) -> str:
         lines += _link(mechanism, name, None)
     for body in mechanism.bodies.values():
         if body is not root:
-            lines += _joint(body, mechanism.limits.get(body.joint_name), dampers.get(body.joint_name), gears.get(body.joint_name))
+            lines += _joint(body, mechanism.limits.get(body.joint_name), dynamics.get(body.joint_name), gears.get(body.joint_name))
     for body in mechanism.bodies.values():
         lines += _transmission(body)
     taken = set(mechanism.joint_names)
@@ -105,7 +107,7 @@ def _geometry(shape: Shape) -> str:
     raise FormatError(f"{shape!r} cannot be written to a .urdf file; it knows Box, Sphere, Cylinder, Capsule and Mesh")
 
 
-def _joint(body: Body, limit: Limit | None, damping: float | None, gear: Gear | None) -> list[str]:
+def _joint(body: Body, limit: Limit | None, dynamics: dict[str, float] | None, gear: Gear | None) -> list[str]:
     kind, axis = _kind(body, limit)
     lines = _opened_joint(body.joint_name, kind, body.parent, body.name, body.placement)
     if axis is not None:
@@ -115,8 +117,8 @@ def _joint(body: Body, limit: Limit | None, damping: float | None, gear: Gear | 
         ends = {"lower": given.lower, "upper": given.upper} if kind != "continuous" else {}
         values = {**ends, "effort": given.effort, "velocity": given.velocity}
         lines.append(f"    <limit {_attributes(values)}/>")
-    if damping is not None:
-        lines.append(f'    <dynamics damping="{_number(damping)}"/>')
+    if dynamics is not None:
+        lines.append(f"    <dynamics {_attributes(dynamics)}/>")
     if gear is not None:
         lines.append(f'    <mimic joint={quoteattr(gear.joint2)} multiplier="{_number(gear.ratio)}" offset="{_number(gear.offset)}"/>')
     return [*lines, "  </joint>"]
@@ -165,14 +167,17 @@ def _kind(body: Body, limit: Limit | None) -> tuple[str, np.ndarray | None]:
     )
 
 
-def _dampers(mechanism: Mechanism) -> dict[str, float]:
-    """joint -> damping."""
-    found: dict[str, float] = {}
+def _dynamics(mechanism: Mechanism) -> dict[str, dict[str, float]]:
+    """joint -> attributes of <dynamics>."""
+    found: dict[str, dict[str, float]] = {}
     for force in mechanism.forces:
-        values = np.unique(np.ravel(force.damping)) if isinstance(force, Damper) else np.zeros(0)
+        what = "damping" if isinstance(force, Damper) else "friction" if isinstance(force, DryFriction) else ""
+        given = force.damping if isinstance(force, Damper) else force.torque if isinstance(force, DryFriction) else ()
+        values = np.unique(np.ravel(given))
         if len(values) != 1:
-            raise FormatError(f"{force!r} cannot be written to a .urdf file; it knows Damper with one number")
-        found[force.joint] = found.get(force.joint, 0.0) + float(values[0])  # type: ignore[attr-defined]
+            raise FormatError(f"{force!r} cannot be written to a .urdf file; it knows Damper and DryFriction with one number")
+        of_joint = found.setdefault(force.joint, {})  # type: ignore[attr-defined]
+        of_joint[what] = of_joint.get(what, 0.0) + float(values[0])
     return found
 
 

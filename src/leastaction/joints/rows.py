@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 POINT, DOT, DISTANCE, SCREW = range(4)
+#: rows of constraints that restrict velocities (kernels/maximal/nonholonomic.py); only HEIGHT holds for positions; SPEED: of the user
+SIDE, HEIGHT, ALONG, ACROSS, SPEED = range(4, 9)
 
 Vector = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -23,7 +25,7 @@ NONE: Vector = (0.0, 0.0, 0.0)
 class Row:
     """One scalar equation between two frames."""
 
-    kind: int  #: POINT, DOT, DISTANCE or SCREW
+    kind: int  #: POINT, DOT, DISTANCE or SCREW; SIDE, HEIGHT, ALONG, ACROSS or SPEED; -1: has a file of its own
     label: str  #: what it keeps, for messages
     u: Vector = NONE  #: direction in frame a
     w: Vector = NONE  #: direction in frame b

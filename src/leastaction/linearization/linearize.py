@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed, shown, time_step
+from ..coordinates.ties import on_velocities
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Integrator, Midpoint, Variational
@@ -62,10 +63,20 @@ def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau
 def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | Variational:
     if not isinstance(integrator, (Midpoint, Variational)) or not integrator.linearisable:
         raise StateError(f"integrator = {shown(integrator)} cannot be linearised; give Variational(...) or Midpoint(...)")
+    if model.is_actuated:
+        raise StateError(
+            f"steps of {model.name!r} are not differentiable where a servo meets its limit or a joint sticks, so models with servos or dry "
+            "friction are not linearised; linearise the mechanism without them, with Spring and Damper for servos within their limits"
+        )
     checked_state(state, model)
     turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
     if isinstance(integrator, Midpoint) and turning:
         raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
+    if named := on_velocities(model.closures):
+        raise StateError(
+            f"{listed(named)} of {model.name!r} restricts velocities, whose steps are not linearised; take differences of steps, or of "
+            "la.dynamics.forward"
+        )
     return integrator
 
 

@@ -67,6 +67,9 @@ def make(
     table: Sequence[Mapping[str, str]] = (),
     remark: str = "",
     live: str = "",
+    story: str = "",
+    code: str = "",
+    home: str = "",
 ) -> Page:
     """The page of one run, of several over each other, or of {label: run}.
 
@@ -79,6 +82,8 @@ def make(
     triangles   of all meshes together, at most; None: as many as the files have
     max_mb      a larger page is an error that says what takes the space
     table, remark   rows and a sentence for the end of the page
+    story, code   a sentence for the top of the page and source to fold out at its end
+    home        address of a page to go back to
     live        address of a WebSocket that moves the scene from then on: what `la.view` is made of
     """
     named = named_runs(runs)
@@ -112,6 +117,7 @@ def make(
         title=html.escape(heading), summary=html.escape(_summary(shown, bool(live))), style=_read("page.css"), data=pack.encoded(header),
         script="\n".join(_read(name) for name in scripts), table=_table(table), remark=html.escape(remark),
         notes="".join(f"<p class=warning>{html.escape(note)}</p>" for note in notes), facts=html.escape(_facts(*facts)),
+        story=_paragraph(story, home), code=_source(code),
         connect=f"; connect-src {html.escape(live.partition('/live')[0])}" if live else "",
     )  # fmt: skip
     page = Page(text.replace("SIZE_OF_THIS_PAGE", f"{(len(text.encode())) / 1e6:.2f} MB"), *facts)
@@ -260,6 +266,17 @@ def _table(rows: Sequence[Mapping[str, str]]) -> str:
         return "<tr>" + "".join(f"<{cell}>{html.escape(v)}</{cell}>" for v in values) + "</tr>"
 
     return "<table>" + line("th", rows[0]) + "".join(line("td", row.values()) for row in rows) + "</table>"
+
+
+def _paragraph(story: str, home: str) -> str:
+    if not story and not home:
+        return ""
+    back = f'<a href="{html.escape(home)}">all mechanisms</a> ' if home else ""
+    return f"<p class=story>{html.escape(story)} {back}</p>"
+
+
+def _source(code: str) -> str:
+    return f"<details class=source><summary>Source</summary><pre><code>{html.escape(code)}</code></pre></details>" if code else ""
 
 
 def _positive(value: float, what: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.base import ROLLING
+from ..constraints.base import BALL, ELLIPSOID, ROLLING, SPHERE
 from ..drawing.runs import Array
 from ..drawing.skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Skeleton
 from ..joints import Joint
@@ -30,6 +30,7 @@ _GLYPHS = {
 }  # fmt: skip
 _SLENDER = 13.0  # links longer than this part of the mechanism are drawn as they are,
 _THICKEST = 2.2  # shorter ones so much stouter at most
+_ROUND = (ROLLING, BALL, SPHERE, ELLIPSOID)  # constraints whose body is drawn as a disc or a ball
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
@@ -157,7 +158,7 @@ class Scene:
 
     def _add_masses(self) -> None:
         heaviest = max((m for _, m in self.skeleton.masses), default=1.0)
-        held = {owner for *_, role, owner in self.rods if role == "link"} | {c.b[0] for c in self.model.closures if c.kind == ROLLING}
+        held = {owner for *_, role, owner in self.rods if role == "link"} | {c.b[0] for c in self.model.closures if c.kind in _ROUND}
         for point, mass in self.skeleton.masses:
             row, local = self.skeleton.rows[point], self.skeleton.local[point]
             if row and row not in held and row not in self._shaped and (alone := self._solid_of_inertia(row)):
@@ -242,9 +243,13 @@ class Scene:
 
     def _add_discs(self) -> None:
         for closure in self.model.closures:
-            if closure.kind == ROLLING and closure.b[0] not in self._shaped:
-                row, pose = closure.b
-                radius = closure.numbers[0]
+            if closure.kind not in _ROUND or closure.b[0] in self._shaped:
+                continue
+            (row, pose), radius = closure.b, closure.numbers[0]
+            if closure.kind != ROLLING:
+                sizes = np.array(closure.numbers) if closure.kind == ELLIPSOID else np.full(3, radius)
+                self._solid("sphere", row, pose, sizes, "link")
+            else:
                 disc = pose @ Pose(rotation=frame_with_z(np.asarray(closure.rows[0].w)))
                 self._solid("cylinder", row, disc, np.array([radius, radius, 0.03 * radius]), "link")
 

@@ -66,6 +66,12 @@ def of_run(run: Trajectory) -> str:
     return _block(run.model.name, [], _table(run.facts(), headed=False), curve) + shown
 
 
+def of_rows(title: str, rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
+    """A report: a heading, a table whose first row says what the columns are, and sentences under it."""
+    said = "".join(f"<div>{html.escape(note)}</div>" for note in notes if note)
+    return f"<div><b>{html.escape(title)}</b><div>{_table(rows)}</div>{said}</div>"
+
+
 def _tree(bodies: Sequence[Body]) -> list[tuple[int, Body]]:
     """Depth and body, children after their parents; those whose parent is not there are at the top."""
     names = {b.name for b in bodies}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import number, shown, whole_number
+from ..drawing import ffmpeg
 from ..drawing.runs import COLOURS, Array, Path
 from ..drawing.skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Skeleton
 from ..errors import StateError
@@ -71,7 +72,7 @@ def animation(
     view: tuple[float, float] | None = None,
     title: str | None = None,
 ) -> None:
-    """Write a run as a film, .gif or .webp (no other program needed), or .mp4 where ffmpeg is installed.
+    """Write a run as a film, .gif or .webp (no other program needed), or .mp4 where ffmpeg is (extra `video`).
 
     fps: pictures per second; speed: seconds of motion per second of film.
     """
@@ -130,9 +131,11 @@ def _writer(path: FilePath, fps: float) -> Any:
     rate: Any = fps  # declared as whole numbers, but any will do
     if suffix in (".gif", ".webp"):
         return PillowWriter(fps=rate)
-    if suffix == ".mp4" and FFMpegWriter.isAvailable():
-        return FFMpegWriter(fps=rate)
-    known = "'.gif' and '.webp'; '.mp4' needs the program ffmpeg, which is not installed" if suffix == ".mp4" else "'.gif', '.webp', '.mp4'"
+    if suffix == ".mp4" and ffmpeg.program() is not None:
+        writer = FFMpegWriter(fps=rate)
+        writer.bin_path = ffmpeg.program  # type: ignore[method-assign]
+        return writer
+    known = f"'.gif' and '.webp'; '.mp4' needs ffmpeg: {ffmpeg.HOW}" if suffix == ".mp4" else "'.gif', '.webp', '.mp4'"
     raise StateError(f"save_to = {str(path)!r}: cannot write a film with the suffix {suffix!r}; it is one of {known}")
 
 

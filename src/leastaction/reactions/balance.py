@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import listed
 from ..coordinates import ties as tree
 from ..coordinates.network import centres_of_mass
+from ..errors import StateError
 from ..integrators import Integrator, Maximal, Midpoint, Variational
 from ..kernels.constraints import velocities as constrained
 from ..kernels.maximal.evaluate import advance
@@ -48,8 +50,13 @@ class Balance(NamedTuple):
 
 
 def balance(integrator: Integrator, nodes: Nodes, dt: float) -> Balance:
-    """By the discrete equations of Variational, Midpoint and Maximal, otherwise by the continuous ones at the nodes."""
-    if not is_balanced(integrator, nodes.model):
+    """By the discrete equations of Variational, Midpoint and Maximal, otherwise (and with servos) by the continuous ones at the nodes."""
+    if sticking := nodes.model.joints_with_dry_friction:
+        raise StateError(
+            f"reactions with dry friction (joint {listed(sticking)}) are not offered: what holds a joint at rest is not recorded; look at "
+            "a model without DryFriction, or with a Damper"
+        )
+    if not is_balanced(integrator, nodes.model) or nodes.model.servos:
         return _continuous(nodes)
     ahead, behind = both_sides(integrator, nodes, dt)
     applied, poses, columns = _applied(nodes.model, nodes.q)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assembly.closing import closing_of, reduce
+from ..assembly.closing import TreeClosing, reduce
 from ..model import Model
 from .replay import Nodes
 
@@ -37,6 +37,6 @@ def smallest(nodes: Nodes, multipliers: Array) -> tuple[Array, list[tuple[int, A
 
 def _spaces(model: Model, q: Array, t: float, rank: int) -> tuple[Array, Array]:
     """Orthonormal multipliers (rank, m) that joints feel, and those (m - rank, m) that they do not."""
-    closing = closing_of(model, t)
+    closing = TreeClosing(model, t)
     _, _, right = np.linalg.svd(closing.jacobian(q).T)
     return right[:rank], right[rank:]

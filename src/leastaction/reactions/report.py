@@ -10,15 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
-from ..constraints.base import ROLLING as ROLLS
-from ..constraints.base import ROWS, SKATE, Closure
+from ..constraints.base import COORDINATES, GEAR, SPEEDS, Closure
 from ..coordinates import ties as tree
-from ..coordinates.network import build
 from ..errors import StateError
 from ..integrators import Integrator
 from ..kernels.constraints.wrenches import constraint_wrenches
-from ..kernels.maximal import evaluate as maximal
-from ..kernels.maximal import layout as M
 from ..kernels.tree.layout import PARENT
 from ..model import Model
 from .balance import Balance, Poses, accumulate, balance
@@ -29,6 +25,9 @@ Array = NDArray[np.float64]
 
 _PARTS = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
 _NOTHING = 1e-6  # N or N m for a unit multiplier: what counts as no change
+
+
+LOADS = ("name", "on", "by", "largest force", "at", "largest moment", "at", "not determined")
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,6 +91,11 @@ class Reaction:
             )
         return self.wrench
 
+    def _repr_html_(self) -> str:
+        from ..page import tables
+
+        return tables.of_rows(f"reaction {self.name}", [LOADS, loads(self)], [f"on {self.on} by {self.by}, world axes"])
+
     def __repr__(self) -> str:
         unsure = f", not determined: {', '.join(self.undetermined)}" if self.undetermined else ""
         return f"<Reaction {self.name!r} on {self.on!r} by {self.by!r}{unsure}>"
@@ -120,6 +124,17 @@ class Reactions(Mapping[str, Reaction]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._names or key in self._model.joint_names or key in self._model.body_names
+
+    def _repr_html_(self) -> str:
+        from ..page import tables
+
+        how = "from the discrete balance of momentum" if self.discrete else "from the equations of motion at the nodes"
+        rows = [loads(self[name]) for name in self if self._is_one(name)]
+        return tables.of_rows(f"reactions of {self._model.name}", [LOADS, *rows], [how])
+
+    def _is_one(self, name: str) -> bool:
+        """Is there one constraint, or one joint, of this name?"""
+        return self._names.count(name) < 2
 
     def __repr__(self) -> str:
         return f"<Reactions of {self._model.name!r}: {listed(self)}>"
@@ -193,14 +208,11 @@ class Reactions(Mapping[str, Reaction]):
         if not between:
             return out
         on_body, rows = out.copy(), [model.closures[c].b[0] for c in between]
-        if tree.in_tree(model.closures):
-            some = np.zeros((len(multipliers), len(between), 6))
-            work, ties = model.make_work(), tree.make_ties(model)
-            times, q = np.ascontiguousarray(nodes.t[which]), np.ascontiguousarray(nodes.q[which])
-            constraint_wrenches(model.tree, work, ties, times, q, np.ascontiguousarray(multipliers), some)
-            on_body[:, between] = some
-        else:
-            on_body = _of_network(model, nodes.q[which], multipliers)
+        some = np.zeros((len(multipliers), len(between), 6))
+        work, ties = model.make_work(), tree.make_ties(model)
+        times, q = np.ascontiguousarray(nodes.t[which]), np.ascontiguousarray(nodes.q[which])
+        constraint_wrenches(model.tree, work, ties, times, q, np.ascontiguousarray(multipliers), some)
+        on_body[:, between] = some
         out[:, between] = Poses(R[:, rows], x[:, rows]).in_world(on_body[:, between])
         return out
 
@@ -246,8 +258,22 @@ class Reactions(Mapping[str, Reaction]):
         return Reaction(name, names[on], names[by], self._nodes.t, point, wrench, multipliers, rows, drive, undetermined, axes)
 
 
+def loads(reaction: Reaction) -> tuple[str, ...]:
+    """A row of a table: the largest force and moment, and when."""
+    times = np.atleast_1d(reaction.t)
+    cells: list[str] = []
+    for wrench, unit in ((slice(3, 6), "N"), (slice(0, 3), "N m")):
+        if reaction.wrench is None:
+            cells += ["–", "–"]
+            continue
+        sizes = np.linalg.norm(np.atleast_2d(reaction.wrench)[:, wrench], axis=1)
+        k = int(np.argmax(sizes))
+        cells += [f"{sizes[k]:.4g} {unit}", f"{times[k]:.4g} s"]
+    return (reaction.name, reaction.on, reaction.by, *cells, ", ".join(reaction.undetermined) or "–")
+
+
 def _acts_at_a_point(closure: Closure) -> bool:
-    return closure.kind in (ROWS, SKATE, ROLLS)
+    return closure.kind not in (GEAR, COORDINATES, SPEEDS)
 
 
 def _about(wrench: Array, point: Array) -> Array:
@@ -258,22 +284,3 @@ def _about(wrench: Array, point: Array) -> Array:
 def _changed(wrenches: Array) -> list[str]:
     """Which parts of a reaction undetermined multipliers change."""
     return [part for part, size in zip(_PARTS, np.abs(wrenches).max(axis=0), strict=True) if size > _NOTHING]
-
-
-def _of_network(model: Model, q: Array, multipliers: Array) -> Array:
-    """(T, constraints, 6) on the second bodies, body axes at their origins: of constraints on velocities too."""
-    network = build(model)
-    net, flow, work, n = network.net, network.make_flow(), model.make_work(), len(model.bodies)
-    out, values = np.zeros((len(q), len(model.closures), 6)), np.zeros(len(network.net.row))
-    first = sum(network.graph.rows[:n])
-    for k in range(len(q)):
-        maximal.node(model.tree, work, net, flow, q[k], values)
-        for c, closure in enumerate(network.closures):
-            if not _acts_at_a_point(closure):
-                continue
-            row, rows = net.con[n + c, M.FIRST_ROW] - first, net.con[n + c, M.ROWS]
-            slot = net.con[n + c, M.FIRST_SLOT] + net.con[n + c, M.SLOTS] - 1  # of the second body
-            wrench = multipliers[k, row : row + rows] @ flow.G0[slot, :rows]
-            out[k, c] = wrench
-            out[k, c, :3] += np.cross(net.com[closure.b[0]], wrench[3:])  # from the centre of mass to the origin
-    return out

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..checks import listed, shown
 from ..errors import FormatError, LeastActionError, StateError
+from ..events import Occurrence
 from ..integrators import Integrator
 from ..integrators.guard import Guarded
 from ..integrators.memory import Continuation, below_prefix, packed, unpacked, with_prefix
@@ -26,9 +27,10 @@ Header = dict[str, Any]
 
 FORMAT, VERSION = "leastaction run", 1
 ROWS = ("t", "q", "recorded", "errors", "multipliers")  #: one row per recorded node
-STEPS = ("iterations", "tau")  #: one row per step; tau may be one row for all
+STEPS = ("iterations", "tau", "certified_dt")  #: one row per step; tau may be one row for all
 DERIVED = ("v", "p", "energy", "momentum")  #: follow from the others; for whoever reads a file without this package
 MEMORY = "memory."  #: before the names of what the integrator remembered
+EVENTS = ("events.states", "events.about")  #: states where events happened, one row each; JSON of name, rising, terminal
 
 
 def version() -> str:
@@ -73,9 +75,28 @@ def recorded_arrays(run: Trajectory) -> Arrays:
 
 def memory_arrays(continuation: Continuation | None) -> Arrays:
     """What the integrator remembered at the last node."""
-    if continuation is None:
+    if continuation is None or continuation.memory is None:
         return {}
     return {"begun": packed(continuation.begun), **with_prefix(MEMORY, continuation.memory)}
+
+
+def event_arrays(events: tuple[Occurrence, ...]) -> Arrays:
+    """What was found on the way."""
+    if not events:
+        return {}
+    about = json.dumps([[event.name, event.rising, event.terminal] for event in events]).encode()
+    return {EVENTS[0]: np.array([packed(event.state) for event in events]), EVENTS[1]: np.frombuffer(about, dtype=np.uint8)}
+
+
+def _events_of(arrays: Arrays, model: Model) -> tuple[Occurrence, ...]:
+    if EVENTS[0] not in arrays:
+        return ()
+    states = [unpacked(model, numbers) for numbers in arrays[EVENTS[0]]]
+    about = json.loads(arrays[EVENTS[1]].tobytes())
+    return tuple(
+        Occurrence(str(name), state.t, state, bool(rising), bool(terminal))
+        for (name, rising, terminal), state in zip(about, states, strict=True)
+    )
 
 
 def rebuilt(header: Header, path: str, model: Model | None, integrator: Integrator | None) -> tuple[Model, Integrator]:
@@ -121,7 +142,8 @@ def run_of(header: Header, arrays: Arrays, path: str, model: Model | None, integ
             model, integrator, float(header["dt"]), arrays["t"], arrays["q"], arrays["recorded"], arrays["iterations"],
             elapsed=float(header["elapsed"]), converged=bool(header["converged"]), message=str(header["message"]),
             errors=arrays.get("errors"), multipliers=arrays.get("multipliers"), redundant=tuple(map(str, header["redundant"])),
-            tau=arrays.get("tau"), every=int(header["every"]), remarks=tuple(map(str, header["remarks"])),
+            tau=arrays.get("tau"), every=int(header["every"]), certified_dt=arrays.get("certified_dt"),
+            remarks=tuple(map(str, header["remarks"])), events=_events_of(arrays, model),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"its header is incomplete: {type(error).__name__}: {error}", path=path) from error

@@ -19,7 +19,7 @@ from ..checks import same, shown
 from ..errors import FormatError, LeastActionError
 from ..limits import Limit
 from ..mechanism import Body, Mechanism
-from ..motors import Motor
+from ..motors import Motor, Servo
 from ..pose import Pose
 
 _ROOMS = (joints, forces, constraints, integrators)
@@ -27,11 +27,12 @@ _CLASSES: dict[str, type] = {
     name: cls for room in _ROOMS for name in room.__all__ if isinstance(cls := getattr(room, name), type)
 } | {
     cls.__name__: cls
-    for cls in (shapes.Box, shapes.Sphere, shapes.Cylinder, shapes.Capsule, shapes.Mesh, shapes.PlacedShape, Limit, Motor)
+    for cls in (shapes.Box, shapes.Sphere, shapes.Cylinder, shapes.Capsule, shapes.Mesh, shapes.PlacedShape, Limit, Motor, Servo)
 }
 
 _ROUNDING = 1e-9  # relative: constructors normalise axes, and doing so twice may change their last digit
-_KNOWN = {"name", "_gravity", "bodies", "frames", "forces", "constraints", "shapes", "limits", "motors", "keyframes", "_notes", "_moved_by"}
+_KNOWN = {"name", "_gravity", "bodies", "frames", "forces", "constraints", "shapes", "limits", "motors", "servos", "keyframes"}
+_KNOWN |= {"_notes", "_moved_by"}
 
 
 class CannotStore(Exception):
@@ -152,7 +153,8 @@ def encode_mechanism(mechanism: Mechanism) -> tuple[dict[str, Any] | None, list[
         "frames": [[f.name, f.parent, encode(f.placement)] for f in mechanism.frames.values()],
         "forces": each(mechanism.forces, "force"), "constraints": each(mechanism.constraints, "constraint"),
         "shapes": each(mechanism.shapes, "shape"), "limits": each(mechanism.limits.values(), "limit"),
-        "motors": each(mechanism.motors, "motor"), "keyframes": each(mechanism.keyframes.values(), "keyframe"),
+        "motors": each(mechanism.motors, "motor"), "servos": each(mechanism.servos, "servo"),
+        "keyframes": each(mechanism.keyframes.values(), "keyframe"),
         "keyframe names": list(mechanism.keyframes), "notes": list(mechanism.notes),
     }  # fmt: skip
     fresh = vars(type(mechanism)(name=mechanism.name)) if type(mechanism) is Mechanism else {}
@@ -181,6 +183,8 @@ def decode_mechanism(text: dict[str, Any], path: str) -> Mechanism:
             mechanism.add_limit(given.joint, given.lower, given.upper, velocity=given.velocity, effort=given.effort)
         for motor in text["motors"]:
             mechanism.add_motor(decode(motor))
+        for servo in text.get("servos", ()):
+            mechanism.add_servo(decode(servo))
         mechanism.keyframes = dict(zip(text["keyframe names"], map(decode, text["keyframes"]), strict=True))
         mechanism._notes = [str(note) for note in text["notes"]]
         return mechanism

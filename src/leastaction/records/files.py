@@ -19,7 +19,7 @@ from ..errors import FormatError, LeastActionError, StateError
 from ..integrators import Integrator
 from ..model import Model
 from ..trajectory import Trajectory
-from .content import DERIVED, Arrays, Header, header_of, memory_arrays, outcome_of, read_header, recorded_arrays, run_of
+from .content import DERIVED, Arrays, Header, event_arrays, header_of, memory_arrays, outcome_of, read_header, recorded_arrays, run_of
 from .tables import velocity_names
 
 HEADER = "header"  #: name of the data set with the header
@@ -35,7 +35,7 @@ def save(run: Trajectory, path: str | PathLike[str]) -> None:
         return
     header = header_of(run.model, run.integrator, run.dt, run.every) | outcome_of(run)
     write = write_h5 if where.suffix == ".h5" else _write_npz
-    arrays = recorded_arrays(run) | memory_arrays(run.continuation)
+    arrays = recorded_arrays(run) | memory_arrays(run.continuation) | event_arrays(run.events)
     write_whole(where, lambda part: write(part, header, arrays, run))
 
 

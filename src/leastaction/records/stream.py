@@ -27,10 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConvergenceError, FormatError, StateError
+from ..events import Occurrence
 from ..progress import Progress
 from ..state import State
 from ..trajectory import Trajectory
-from .content import ROWS, STEPS, Arrays, Header, header_of, memory_arrays, outcome_of, read_header, recorded_arrays, run_of
+from .content import ROWS, STEPS, Arrays, Header, event_arrays, header_of, memory_arrays, outcome_of, read_header, recorded_arrays, run_of
 from .files import as_bytes, checked_path, hdf5, mapped, read_h5, write_h5, write_whole
 
 _SECONDS = 0.5  # between two times that what was made is safe
@@ -104,6 +105,7 @@ class Writer:
         self.path, self.folder = path, unfinished(path)
         self.model, self.integrator = run.model, run.integrator
         self.rows, self.steps, self.elapsed, self.message = 0, 0, 0.0, run.message
+        self.events: tuple[Occurrence, ...] = ()
         self._growing = [name for name in (*ROWS, *STEPS) if name != "tau" or forces_of_every_step]
         self._constants = {} if forces_of_every_step or run.tau is None else {"constant.tau": run.tau}
         self._files: dict[str, IO[bytes]] = {}
@@ -130,7 +132,7 @@ class Writer:
     def again(cls, path: Path, run: Trajectory, forces_of_every_step: bool) -> Writer:
         """A run goes on; what stands behind the index is cut off."""
         writer = cls(path, run, forces_of_every_step)
-        writer.rows, writer.steps, writer.elapsed = len(run), run.steps, run.elapsed
+        writer.rows, writer.steps, writer.elapsed, writer.events = len(run), run.steps, run.elapsed, run.events
         for name, array in recorded_arrays(run).items():
             if name in writer._growing and (writer.folder / name).exists():
                 os.truncate(writer.folder / name, array.nbytes)
@@ -148,7 +150,7 @@ class Writer:
         """Add a part whose first node is the last one written, and make it safe."""
         arrays, shapes = recorded_arrays(part), {}
         self.rows, self.steps = self.rows + len(part) - (not first), self.steps + part.steps
-        self.elapsed, self.message = self.elapsed + part.elapsed, part.message
+        self.elapsed, self.message, self.events = self.elapsed + part.elapsed, part.message, self.events + part.events
         for name in self._growing:
             if name in arrays:
                 array = arrays[name][: part.steps] if name in STEPS else arrays[name] if first else arrays[name][1:]
@@ -158,7 +160,8 @@ class Writer:
             file.flush()
             os.fsync(file.fileno())
         outcome = outcome_of(part) | {"elapsed": self.elapsed}
-        index = {"outcome": as_bytes(outcome), "shapes": as_bytes(shapes), **self._constants, **memory_arrays(part.continuation)}
+        memory = memory_arrays(part.continuation) | event_arrays(self.events)
+        index = {"outcome": as_bytes(outcome), "shapes": as_bytes(shapes), **self._constants, **memory}
         _replace(self.folder / _INDEX, lambda file: np.savez(file, allow_pickle=False, **index))  # type: ignore[arg-type]
 
     def _write(self, name: str, array: NDArray[Any]) -> None:

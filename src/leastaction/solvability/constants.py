@@ -14,12 +14,16 @@ from .equation import StepEquation
 
 Array = NDArray[np.float64]
 
+_ABOVE = 1.0 + 1e-12  # sums of products of positive numbers, rounded up: at most n^4 roundings
 _RADII = np.geomspace(1e-4, 3.0, 12)  # of the neighbourhood U, in coordinates
 
 
 @dataclass(frozen=True)
 class Constants:
-    """m1 <= M <= m2; l0, l1: first, l2: second derivatives of M; l3 .. l6: derivatives of the forces in v (27)-(31)."""
+    """m1 <= M <= m2; l0, l1: first, l2: second derivatives of M; l3 .. l6: derivatives of the forces in v (27)-(31).
+
+    Dampers are the only forces here that depend on v, so l3 .. l6 are zero.
+    """
 
     kind: str  #: "certified" or "sampled"
     radius: float  #: of U, in coordinates
@@ -32,16 +36,24 @@ class Constants:
     l4: float
     l5: float
     l6: float
+    k1: float = 0.0  #: smallest damper; forces -K v with K >= k1 are not counted in l3 and l4: they help
+
+    def velocity_slope(self, speed: float) -> float:
+        """What the forces take from the Jacobian at a velocity of this norm, (30); negative where dampers add to it."""
+        return self.l3 * speed + self.l4 - self.k1
 
 
 def certified_constants(equation: StepEquation, radius: float) -> Constants:
     """Bounds valid on all of U: derivatives of M from masses and lengths, its eigenvalues from those at q and l0."""
-    _, M1, M2 = equation.tensors.bounds(equation.q, np.full(len(equation.q), radius), 2)
+    radii = np.full(len(equation.q), radius)
+    _, M1, M2 = equation.tensors.bounds(equation.q, radii, 2)
     first, second = _unfolded(M1), _unfolded(M2)
+    first, second = _ABOVE * first, _ABOVE * second
     eigenvalues = np.linalg.eigvalsh(equation.M)
+    known = 1e-13 * (len(equation.q) + 8) * equation.tensors.magnitude(equation.q, radii)  # what rounding may have done to them
     return Constants(
-        "certified", radius, eigenvalues[0] - first * radius, eigenvalues[-1] + first * radius, first, first, second,
-        0.0, float(equation.damping.max(initial=0.0)), 0.0, 0.0,
+        "certified", radius, eigenvalues[0] - first * radius - known, eigenvalues[-1] + first * radius + known, first, first, second,
+        0.0, 0.0, 0.0, 0.0, float(equation.damping.min()),
     )  # fmt: skip
 
 
@@ -66,7 +78,7 @@ def sampled_constants(equation: StepEquation, radius: float, samples: int = 100,
             l1 = max(l1, norm(np.einsum("abk,b->ak", M1, v)))
             w = rng.normal(size=n)
             l2 = max(l2, norm(np.einsum("abkl,b,l->ak", M2, v, w / np.linalg.norm(w))))
-    return Constants("sampled", radius, low, high, l0, l1, l2, 0.0, float(equation.damping.max(initial=0.0)), 0.0, 0.0)
+    return Constants("sampled", radius, low, high, l0, l1, l2, 0.0, 0.0, 0.0, 0.0, float(equation.damping.min()))
 
 
 def _unfolded(tensor: Array) -> float:
@@ -76,12 +88,13 @@ def _unfolded(tensor: Array) -> float:
 
 def regular_step(c: Constants, speed: float) -> float:
     """(32): the Jacobian at a velocity of this norm is regular for every shorter step."""
-    a, b = c.l2 * speed**2, c.l3 * speed + c.l4
+    a, b = c.l2 * speed**2, c.velocity_slope(speed)
     if c.m1 <= 0.0:
         return 0.0
     if a == 0.0:
         return 2.0 * c.m1 / b if b > 0.0 else np.inf
-    return 4.0 * c.m1 / (np.sqrt(b * b + 8.0 * a * c.m1) + b)  # the root, written without cancellation
+    root = np.sqrt(b * b + 8.0 * a * c.m1)
+    return 4.0 * c.m1 / (root + b) if b > 0.0 else (root - b) / (2.0 * a)  # written without cancellation
 
 
 def certified_regular_step(equation: StepEquation, radii: Array | None = None) -> float:
@@ -104,7 +117,7 @@ class Bounds:
     @property
     def L1(self) -> float:
         c = self.constants
-        return c.l1 * self.speed + 0.5 * (c.l3 * self.speed + c.l4)
+        return c.l1 * self.speed + 0.5 * c.velocity_slope(self.speed)
 
     def correction(self, h: float) -> float:
         """Bound of the first Newton correction, from (34) and (36)."""
@@ -118,7 +131,7 @@ class Bounds:
     def phi(self, h: float) -> float:
         """(38), with 2 m1: negative while all Newton iterates have a regular Jacobian."""
         c, v = self.constants, self.fastest(h)
-        return c.l2 * v * v * h * h + (c.l3 * v + c.l4) * h - 2.0 * c.m1
+        return c.l2 * v * v * h * h + c.velocity_slope(v) * h - 2.0 * c.m1
 
     def psi(self, h: float) -> float:
         """Kantorovich's condition (42), from which (41) follows with 3 m1^2 L1: negative while Newton's method converges."""

@@ -6,11 +6,17 @@ p the momentum at the node, f all forces there that do not depend on v, c the da
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
+from ..compiling.records import allocate
 from ..errors import StateError
+from ..kernels.solvability.certificate import certify
+from ..kernels.solvability.layout import Proof
 from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model
 from ..state import State
@@ -29,6 +35,10 @@ class StepEquation:
                 f"Trapezoid does not keep the constraints {names} of {model.name!r}: no step of it can be certified; "
                 "leastaction.solvability.report(...) tries steps of Variational instead"
             )
+        if model.is_actuated:
+            raise StateError(
+                f"{model.name!r} has servos or dry friction, whose forces have kinks: no bound can be certified; use the sampled estimates"
+            )
         if len(model.tree.custom) or len(model.tree.law_on):
             raise StateError(
                 "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "
@@ -36,13 +46,48 @@ class StepEquation:
             )
         self.model, self.state = model, state
         self.tensors = MassTensors(model)
-        self.q, self.p = state.q, state.p
-        self.v0 = state.v if guess is None else model.velocities(guess)
+        self.q, self.p = np.array(state.q), np.array(state.p)
+        self.v0 = np.array(state.v if guess is None else model.velocities(guess))
         forces = np.zeros(model.nv)
         place_entry(model.tree, model.make_work(), state.q.copy(), forces)
         self.force = forces + model.velocities(tau, "tau")
         self.damping = np.array(model.tree.damping)
-        self.M, self.M1 = self.tensors.at(self.q, 1)
+
+    @cached_property
+    def M(self) -> Array:
+        """The mass matrix at the start."""
+        return self.tensors.at(self.q, 0)[0]
+
+    @cached_property
+    def M1(self) -> Array:
+        """Its first derivatives there."""
+        return self.tensors.at(self.q, 1)[1]
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Memory of compiled certificates."""
+        return allocate(Proof, {"n": len(self.model.bodies), "nq": self.model.nq, "nv": self.model.nv})
+
+    def judged(self, h: float) -> Proof:
+        """Everything a certificate of the step h (s) is made of; see kernels/solvability/certificate.py."""
+        _, made = certify(self.tensors.record, self.proof, self.q, self.v0, self.p, self.force, float(h), np.inf, 0.0)
+        if not made:
+            raise np.linalg.LinAlgError("the mass matrix is not positive definite")
+        return self.proof
+
+    def certified(self, h: float, shortest: float) -> float:
+        """The first of ever shorter steps from h on that is certified by the compiled certificate, s; 0 if there is none."""
+        start = (self.tensors.record, self.proof, self.q, self.v0, self.p, self.force)
+        found, _ = certify(*start, float(h), 1.0, float(shortest))
+        return float(found)
+
+    def in_long_doubles(self) -> StepEquation:
+        """The same numbers with fewer roundings in what follows from them."""
+        other = copy(self)
+        for name in ("M", "M1", "proof"):
+            other.__dict__.pop(name, None)
+        other.q, other.v0, other.p = (x.astype(np.longdouble) for x in (self.q, self.v0, self.p))
+        return other
 
     def value(self, v: Array, h: float) -> Array:
         (M,) = self.tensors.at(self.q + h * v, 0)
@@ -55,12 +100,17 @@ class StepEquation:
         forward, back = np.einsum("abk,b->ak", M1, v), np.einsum("abk,a->kb", self.M1, v)
         return 0.5 * (self.M + M) + 0.5 * h * (forward - back + np.diag(self.damping))
 
-    def higher(self, v: Array, h: float) -> tuple[Array, Array]:
-        """(B, T): second and third derivative of e at v, B_ixy x y and T_ixyz x y z."""
-        _, M1, M2, M3 = self.tensors.at(self.q + h * v, 3)
-        B = np.einsum("iyx->ixy", M1) + M1 + h * np.einsum("icxy,c->ixy", M2, v) - np.einsum("xyi->ixy", self.M1)
+    def second(self, v: Array, h: float) -> Array:
+        """B_ixy: second derivative of e at v."""
+        _, M1, M2 = self.tensors.at(self.q + h * v, 2)
+        return 0.5 * h * (np.einsum("iyx->ixy", M1) + M1 + h * np.einsum("icxy,c->ixy", M2, v) - np.einsum("xyi->ixy", self.M1))
+
+    def third(self, h: float, v: Array | None = None) -> Array:
+        """T_ixyz: third derivative of e at v, at v0 by default."""
+        v = self.v0 if v is None else v
+        *_, M2, M3 = self.tensors.at(self.q + h * v, 3)
         T = np.einsum("izxy->ixyz", M2) + np.einsum("iyxz->ixyz", M2) + M2 + h * np.einsum("icxyz,c->ixyz", M3, v)
-        return 0.5 * h * B, 0.5 * h * h * T
+        return 0.5 * h * h * T
 
     def fourth(self, h: float, fastest: Array, reach: Array, share: Array) -> Array:
         """Bound (nv,) of the fourth derivative h^4/2 M4 v + h^3/2 (four terms M3) along four vectors, entry by entry.

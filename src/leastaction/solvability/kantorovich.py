@@ -1,11 +1,15 @@
 """Is a step of `Trapezoid` solvable?  Kantorovich's theorem at the state, in the norm of the kinetic energy.
 
 Newton's method solves e(v) = 0 from the guess v0.  With A the Jacobian at v0 and e2, e3, e4 the higher derivatives of e, let
-    eta = |A^-1 e(v0)|,   b = |A^-1 e2(v0)|,   c = |A^-1 e3(v0)|,   d >= |A^-1 e4(v)| for |v - v0| <= 2 eta
-If the majorant  eta - t + b t^2/2 + c t^3/6 + d t^4/24  has a positive root, Newton's method converges to the only solution within
-that distance of v0 (with c = d = 0 this is the well-known 2 b eta <= 1).  Norms are |x| = (x' M(q) x)^(1/2): in it A is nearly the
-identity for short steps, whatever the units and the condition of M.  eta, b and c are computed, they need no bound; d is bounded by
-the masses and lengths of the links (tensors.py), for all coordinates the proof can reach.
+    eta = |A^-1 e(v0)|,   b = |A^-1 e2(v0)|,   c >= |A^-1 e3(v)| for |v - v0| <= 2 eta
+If the majorant  eta - t + b t^2/2 + c t^3/6  has a positive root, Newton's method converges to the only solution within that distance
+of v0 (with c = 0 this is the well-known 2 b eta <= 1).  Norms are |x| = (x' M(q) x)^(1/2): in it A is nearly the identity for short
+steps, whatever the units and the condition of M.  eta and b are computed, they need no bound; c is bounded by the masses and lengths of
+the links, for all coordinates the proof can reach.  That is compiled, and what rounding may do is part of it
+(kernels/solvability/certificate.py).
+
+Mechanisms of up to SHARP degrees of freedom can have one derivative more: c = |A^-1 e3(v0)|, d >= |A^-1 e4(v)|, and d t^4/24 in the
+majorant.  Their certified steps are longer by a third to a half, and some hundred times more expensive to find.
 
 Kobilarov 2014 bounds eta, A^-1 and the second derivative by constants of the model: constants.py.  That is (41), and much smaller.
 """
@@ -17,11 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.solvability.layout import DEFECT, EPSILON, ETA, LARGEST, LIMITING, ROOT, SECOND, THIRD
 from .equation import StepEquation
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1.0 + 1e-9  # everything is enlarged by this, far more than what rounding adds
+SHARP = 8  # degrees of freedom up to which the third derivative is computed: tensors of it grow as their fifth power
 LONGEST, SHORTEST = 1e3, 1e-9  # s
 
 
@@ -45,29 +50,28 @@ class Certificate:
         return self.load <= 1.0
 
 
-def certify(equation: StepEquation, h: float) -> Certificate:
-    """The certificate of a step of length h (s)."""
-    nv, v0 = len(equation.v0), equation.v0
-    root = np.linalg.cholesky(equation.M).T  # M = root' root, |x| = |root x|_2
-    inverse = np.linalg.inv(root)
-    try:
-        A_inverse = np.linalg.inv(equation.jacobian(v0, h))
-    except np.linalg.LinAlgError:
-        return Certificate(h, np.inf, 0.0, np.full(nv, np.inf), 0)
-    correction = A_inverse @ equation.value(v0, h)
-    eta = float(np.linalg.norm(root @ correction)) * _ROUNDING
-    B, T = equation.higher(v0, h)
-    left = root @ A_inverse
-    b = _norm(np.einsum("ai,ixy,xp,yq->apq", left, B, inverse, inverse, optimize=True)) * _ROUNDING
-    c = _norm(np.einsum("ai,ixyz,xp,yq,zr->apqr", left, T, inverse, inverse, inverse, optimize=True)) * _ROUNDING
-    # how far coordinate rates and coordinates can get inside the ball: |x_j| <= (M^-1)_jj^(1/2) |x|
-    share = np.linalg.norm(inverse, axis=1)
-    fastest = np.abs(v0) + 2.0 * eta * share
-    reach = abs(h) * fastest
-    d = float(np.linalg.norm(np.abs(left) @ equation.fourth(h, fastest, reach, share))) * _ROUNDING
-    along = np.einsum("ixy,x,y->xi", B, correction, correction) @ left.T
-    limiting = int(np.argmax(np.linalg.norm(along, axis=1)))
-    return Certificate(h, eta, _largest_eta(b, c, d), reach, limiting)
+def certify(equation: StepEquation, h: float, sharp: bool | None = None) -> Certificate:
+    """The certificate of a step of length h > 0 (s).
+
+    sharp   with one derivative more, which takes time and memory; by default for mechanisms of up to SHARP degrees of freedom
+    """
+    proof = equation.judged(h)
+    out = proof.out
+    largest = float(out[LARGEST])
+    if (len(equation.v0) <= SHARP if sharp is None else sharp) and np.isfinite(out[THIRD]):
+        largest = max(largest, _largest_eta(float(out[SECOND]), *_sharpened(equation, h)))
+    return Certificate(h, float(out[ETA]), largest, proof.reach.copy(), int(out[LIMITING]))
+
+
+def _sharpened(equation: StepEquation, h: float) -> tuple[float, float]:
+    """(c, d) of the majorant with d t^4/24, after `judged`; rounding as there."""
+    proof = equation.proof
+    out, inside = proof.out, 1.0 - proof.out[ROOT]
+    more = (1.0 + out[EPSILON]) / (1.0 - out[DEFECT])
+    T = np.einsum("ai,ixyz,xp,yq,zr->apqr", proof.Y, equation.third(h), proof.Ri, proof.Ri, proof.Ri, optimize=True)
+    c = (_norm(T) * (1.0 + out[EPSILON]) / inside**3 + 2.0 * out[EPSILON] * out[THIRD]) * more
+    d = float(np.linalg.norm(np.abs(proof.Y) @ equation.fourth(h, proof.fastest, proof.reach, proof.share))) * more
+    return float(c), d
 
 
 def _norm(tensor: Array) -> float:
@@ -77,7 +81,7 @@ def _norm(tensor: Array) -> float:
 
 
 def _largest_eta(b: float, c: float, d: float) -> float:
-    """Maximum of t - b t^2/2 - c t^3/6 - d t^4/24 over t > 0."""
+    """Maximum of t - b t^2/2 - c t^3/6 - d t^4/24 over t > 0, a little less."""
     if not np.isfinite(b + c + d):
         return 0.0
     if b + c + d == 0.0:  # a linear equation
@@ -86,18 +90,22 @@ def _largest_eta(b: float, c: float, d: float) -> float:
     for _ in range(60):  # the derivative falls with t
         t = 0.5 * (low + high)
         low, high = (t, high) if b * t + c * t * t / 2.0 + d * t**3 / 6.0 < 1.0 else (low, t)
-    return low - b * low**2 / 2.0 - c * low**3 / 6.0 - d * low**4 / 24.0
+    return (low - b * low**2 / 2.0 - c * low**3 / 6.0 - d * low**4 / 24.0) * (1.0 - 1e-14)
 
 
 def certified_step(equation: StepEquation) -> Certificate:
     """The longest certified step; every shorter one on a grid is certified too.  Infinite if nothing limits it."""
+    def best(h: float) -> Certificate:
+        plain = certify(equation, h, sharp=False)
+        return plain if plain.solvable or len(equation.v0) > SHARP else certify(equation, h)
+
     h = SHORTEST
-    last = certify(equation, h)
+    last = best(h)
     if not last.solvable:
         return last
     factor = 30.0  # coarse first: the load grows with a power of h
     while h < LONGEST:
-        trial = certify(equation, factor * h)
+        trial = best(factor * h)
         if trial.solvable:
             h, last = factor * h, trial
         elif factor > 1.01:

@@ -18,8 +18,10 @@ from ..state import State, checked_state
 from .constants import Constants, certified_regular_step, paper_step
 from .equation import StepEquation
 from .kantorovich import Certificate, certified_step, certify
+from .stepping import CertifiedStep
 
 LONGEST_TRIED = 10.0  # s
+MUCH_LONGER = 10.0  # than the certified step of the start: steps of a run with dt="certified" may be at most this
 
 
 @dataclass
@@ -62,7 +64,8 @@ class Report:
             text += f".  It is beyond the linear stability limit {self.stable:.3g} s of the trapezoidal quadrature"
         return text
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The table, its heading first: step, what it means, how it is known."""
         rows = [("step, s", "what it means", "how it is known")]
         if self.why_not:
             rows.append(("-", "Newton's method of Trapezoid converges", self.why_not))
@@ -75,12 +78,24 @@ class Report:
         name = type(self.integrator).__name__
         rows.append((_seconds(self.tried), f"{name} solves every shorter step", "tried from this state, not proved"))
         rows.append((_seconds(self.stable), "trapezoidal quadrature stable, h omega < 2", "linearised at this configuration"))
+        return rows
+
+    def notes(self) -> list[str]:
+        """What stands under the table: constants, and the verdict."""
+        names = ("m1", "m2", "l0", "l1", "l2", "l3", "l4", "l5", "l6", "k1")
+        constants = [f"{kind} constants: {', '.join(f'{n} {getattr(c, n):.3g}' for n in names)}" for kind, (_, c) in self.paper.items()]
+        return [*constants, self.verdict + "."]
+
+    def _repr_html_(self) -> str:
+        from ..page import tables
+
+        return tables.of_rows(f"steps of {self.model.name}", self.rows(), self.notes())
+
+    def __str__(self) -> str:
+        rows = self.rows()
         widths = [max(len(r[c]) for r in rows) for c in range(3)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        for kind, (_, c) in self.paper.items():
-            numbers = ", ".join(f"{n} {getattr(c, n):.3g}" for n in ("m1", "m2", "l0", "l1", "l2", "l3", "l4", "l5", "l6"))
-            lines.append(f"{kind} constants: {numbers}")
-        return "\n".join([*lines, self.verdict + "."])
+        return "\n".join([*lines, *self.notes()])
 
 
 @takes_model
@@ -143,14 +158,25 @@ def _joint(model: Model, j: int) -> str:
     return next(n for n in model.joint_names if model.v_slice(n).start <= j < model.v_slice(n).stop)
 
 
-def certified_dt(model: Model, state: State, integrator: Integrator) -> float:
-    """The longest certified step from `state`, but no longer than half the linear stability limit."""
-    if not isinstance(integrator, Trapezoid):
-        raise StateError(f'dt="certified" is known for Trapezoid() only, not for {integrator!r}; leave the integrator out or give dt in s')
-    dt = min(certified(model, state), 0.5 * stable_step(model, state.q))
+def certified_dt(model: Model, state: State, integrator: Integrator | None) -> tuple[CertifiedStep, float]:
+    """The integrator of dt="certified", and the longest step it may make.
+
+    That is half the linear stability limit at the start or in the neutral configuration, and not more than some times the step that is
+    certified at the start.
+    """
+    if integrator is None or isinstance(integrator, Trapezoid):
+        integrator = CertifiedStep(integrator)
+    if not isinstance(integrator, CertifiedStep):
+        raise StateError(
+            f'dt="certified" is known for Trapezoid() and CertifiedStep() only, not for {integrator!r}; leave the integrator out or give dt in s'
+        )
+    dt = min(MUCH_LONGER * certified(model, state), *(0.5 * stable_step(model, q) for q in (state.q, model.neutral())))
     if not np.isfinite(dt):
-        raise StateError('dt="certified": nothing limits the step of this model in this state; give dt in seconds')
-    return float(dt)
+        raise StateError(
+            'dt="certified": nothing limits the step of this model in this state; give the longest step you want in seconds, '
+            "dt=0.01, with integrator=la.CertifiedStep()"
+        )
+    return integrator, float(dt)
 
 
 def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
@@ -165,7 +191,7 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
 
 def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordinates = None, factor: float = 1.2) -> float:
     """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none."""
-    forces = model.velocities(tau, "tau")[None]
+    forces = model.inputs(tau)[None]
     h = 1e-4
     while h < LONGEST_TRIED:
         stepper = integrator.start(model, state, h)

@@ -12,18 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiling.records import allocate
 from ..errors import StateError
 from ..joints.base import Joint
+from ..kernels.solvability.layout import Screws
 from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
 from ..model import Model
 
 Array = NDArray[np.float64]
+
+_ABOVE = 1.0 + 1e-15  # lengths are rounded up
 
 
 def screws(joint: Joint) -> Array:
@@ -60,7 +65,7 @@ def mass_derivatives(C: Array, J: Array, G: Array, order: int) -> list[Array]:
     D = [J]  # derivatives of the columns: D[2][:, j, k, l] = d^2 J_j / dq_k dq_l
     for more in range(order):
         indices = "lmno"[:more]
-        total = np.zeros((len(J),) + (J.shape[1],) * (2 + more))
+        total = np.zeros((len(J),) + (J.shape[1],) * (2 + more), J.dtype)
         for left, right in _shares(indices):  # d/dq_l ... of [J_j, J_k]
             bracket = np.tensordot(C, D[len(left)], ([1], [0]))  # indices a, c, j, left
             total += np.einsum(f"acj{left},ck{right}->ajk{indices}", bracket, D[len(right)])
@@ -124,33 +129,48 @@ class MassTensors:
             if mass > 0.0 or np.any(inertia):
                 self.bodies[i] = _Body(np.array(self._path(i)), mass, com, inertia)
 
+    @cached_property
+    def record(self) -> Screws:
+        """The same for compiled code."""
+        tree, n = self.model.tree, len(self.model.bodies)
+        record = allocate(Screws, {"n": n, "nv": self.nv})
+        record.screw[:], record.armature[:], record.damping[:] = self.screws, tree.armature, tree.damping
+        record.length[:, 0], record.length[:, 1] = self.angular * _ABOVE, self.linear * _ABOVE
+        record.place[1:, :3] = tree.body[1:, PLACE_P : PLACE_P + 3]
+        record.place[1:, 3:] = tree.body[1:, PLACE_R : PLACE_R + 9]
+        record.stretch[:] = np.linalg.norm(record.place[:, :3], axis=1) * _ABOVE
+        record.parent[1:], record.first[1:], record.count[1:] = self.parent[1:], self.first[1:], self.count[1:]
+        for i in range(1, n + 1):
+            record.depth[i] = record.depth[record.parent[i]] + record.count[i]
+        for i, body in self.bodies.items():
+            record.mass[i], record.com[i], record.inertia[i] = body.mass, body.com, body.inertia[np.triu_indices(3)]
+            record.metric[i] = np.linalg.eigvalsh(body.inertia)[-1] + 1e-14 * np.abs(body.inertia).max(), body.mass
+        return record
+
     def _path(self, i: int) -> list[int]:
         above = self._path(self.parent[i]) if self.parent[i] > 0 else []
         return above + list(range(self.first[i], self.first[i] + self.count[i]))
 
     def at(self, q: Array, order: int) -> list[Array]:
-        """[M, M1, ...] at the coordinates q (nv,), exact."""
-        frames, bodies = self._frames(q)
-        total = self._zeros(order)
+        """[M, M1, ...] at the coordinates q (nv,), exact up to rounding; of long doubles in them."""
+        total = self._zeros(order, q.dtype)
         total[0] += np.diag(self.model.tree.armature)
         for i, body in self.bodies.items():
-            R, p = bodies[i]
-            com = p + R @ body.com
-            J = np.empty((6, len(body.path)))
-            for c, j in enumerate(body.path):
-                Rj, pj = frames[j]
-                w, v = Rj @ self.screws[j, :3], Rj @ self.screws[j, 3:]
-                J[:3, c], J[3:, c] = R.T @ w, R.T @ (v + np.cross(w, com - pj))
-            G = np.zeros((6, 6))
+            J = self._columns(q, i)
+            G = np.zeros((6, 6), q.dtype)
             G[:3, :3], G[3:, 3:] = body.inertia, body.mass * np.eye(3)
             self._add(total, body.path, mass_derivatives(BRACKET, J, G, order))
         return total
+
+    def magnitude(self, q: Array, radius: Array) -> float:
+        """A bound of what is added up to the entries of M in the box: rounding changes none of them by more than a part of it."""
+        return sum(float(np.sum((G @ full).T @ full)) for _, _, G, full in self._lengths(q, radius)) + float(self.model.tree.armature.sum())
 
     def bounds(self, q: Array, radius: Array, order: int) -> list[Array]:
         """[M, M1, ...] of absolute bounds of every entry for all coordinates within `radius` (nv,) of q."""
         total = self._zeros(order)
         total[0] += np.diag(self.model.tree.armature)
-        for body, lengths, G in self._lengths(q, radius):
+        for body, lengths, G, _ in self._lengths(q, radius):
             self._add(total, body.path, mass_derivatives(LENGTH_BRACKET, lengths, G, order))
         return total
 
@@ -158,26 +178,23 @@ class MassTensors:
         """The same contracted with a direction (nv,) of numbers >= 0 in every derivative, each (nv, nv)."""
         total = [np.zeros((self.nv, self.nv)) for _ in range(order + 1)]
         total[0] += np.diag(self.model.tree.armature)
-        for body, lengths, G in self._lengths(q, radius):
+        for body, lengths, G, _ in self._lengths(q, radius):
             self._add(total, body.path, directional_derivatives(LENGTH_BRACKET, lengths, G, direction[body.path], order))
         return total
 
-    def _lengths(self, q: Array, radius: Array) -> Iterator[tuple[_Body, Array, Array]]:
-        """Of every body the largest lengths (2, n) of the columns of its Jacobian in the box, and a metric that bounds its inertia."""
+    def _lengths(self, q: Array, radius: Array) -> Iterator[tuple[_Body, Array, Array, Array]]:
+        """Of every body the largest lengths (2, n) of the columns of its Jacobian in the box, a metric that bounds its inertia, and
+        the largest lengths wherever joints that turn are.
+        """
         extent = np.abs(q) + radius  # how far slides reach
-        frames, bodies = self._frames(q)
         for i, body in self.bodies.items():
             lengths = np.stack([self.angular[body.path], self._speeds(i, body, extent)])
-            R, p = bodies[i]
-            com = p + R @ body.com
-            here = np.empty(len(body.path))
-            for c, j in enumerate(body.path):
-                w, v = frames[j][0] @ self.screws[j, :3], frames[j][0] @ self.screws[j, 3:]
-                here[c] = np.linalg.norm(v + np.cross(w, com - frames[j][1]))
+            here = np.linalg.norm(self._columns(q, i)[3:], axis=0)
             # either the longest anywhere, or the length at q and how much it can change on the way
             change = np.triu(np.outer(lengths[0], lengths[1]) + np.outer(lengths[1], lengths[0]), 1)
-            lengths[1] = np.minimum(lengths[1], here + change @ radius[body.path])
-            yield body, lengths, np.diag([np.linalg.eigvalsh(body.inertia)[-1], body.mass])
+            near = lengths.copy()
+            near[1] = np.minimum(lengths[1], here + change @ radius[body.path])
+            yield body, near, np.diag([np.linalg.eigvalsh(body.inertia)[-1], body.mass]), lengths
 
     def _speeds(self, i: int, body: _Body, extent: Array) -> Array:
         """Longest velocity of the com of body i per unit rate of every screw on its path, whatever the other coordinates are."""
@@ -190,25 +207,23 @@ class MassTensors:
             row = self.parent[row]
         return np.array([speeds[j] for j in body.path])
 
-    def _frames(self, q: Array) -> tuple[dict[int, tuple[Array, Array]], dict[int, tuple[Array, Array]]]:
-        """World frames (R, p) after every screw, and of every body."""
-        tree = self.model.tree
-        frames: dict[int, tuple[Array, Array]] = {}
-        bodies: dict[int, tuple[Array, Array]] = {0: (np.eye(3), np.zeros(3))}
-        for i in range(1, len(self.model.bodies) + 1):
-            R, p = bodies[self.parent[i]]
-            p = p + R @ tree.body[i, PLACE_P : PLACE_P + 3]
-            R = R @ tree.body[i, PLACE_R : PLACE_R + 9].reshape(3, 3)
-            for j in range(self.first[i], self.first[i] + self.count[i]):
-                axis = self.screws[j, :3]
-                p = p + R @ self.screws[j, 3:] * q[j]  # along the axis, if there is one
-                R = R @ _turn(axis, q[j])
-                frames[j] = (R, p)
-            bodies[i] = (R, p)
-        return frames, bodies
+    def _columns(self, q: Array, i: int) -> Array:
+        """(6, n) Jacobian of body i at its com, in its frame.  From the body to the root, so that no digits are lost far from there."""
+        tree, row, columns = self.model.tree, i, []
+        R, c = np.eye(3, dtype=q.dtype), self.bodies[i].com.astype(q.dtype)  # the body and its com seen from the frame reached
+        while row > 0:
+            for j in reversed(range(self.first[row], self.first[row] + self.count[row])):
+                w, v = self.screws[j, :3], self.screws[j, 3:]
+                columns.append(np.concatenate([R.T @ w, R.T @ (v + np.cross(w, c))]))
+                turn = _turn(w, q[j])
+                R, c = turn @ R, turn @ c + v * q[j]  # along the axis, if there is one
+            fixed = tree.body[row, PLACE_R : PLACE_R + 9].reshape(3, 3)
+            R, c = fixed @ R, tree.body[row, PLACE_P : PLACE_P + 3] + fixed @ c
+            row = self.parent[row]
+        return np.array(columns[::-1], dtype=q.dtype).reshape(-1, 6).T
 
-    def _zeros(self, order: int) -> list[Array]:
-        return [np.zeros((self.nv,) * (2 + k)) for k in range(order + 1)]
+    def _zeros(self, order: int, dtype: Any = np.float64) -> list[Array]:
+        return [np.zeros((self.nv,) * (2 + k), dtype) for k in range(order + 1)]
 
     @staticmethod
     def _add(total: list[Array], path: NDArray[np.int64], parts: list[Array]) -> None:

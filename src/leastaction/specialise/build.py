@@ -10,6 +10,7 @@ from ..kernels.tree import articulated, drnea
 from ..kernels.tree import newton_matrix as tree_newton
 from ..kernels.tree.layout import Tree, Work
 from ..lie.retractions import NAMES as RETRACTIONS
+from . import lanes as in_lanes
 from .emit import unit_source
 from .memory import Bodies
 from .plan import Unit, operations, plan
@@ -59,6 +60,10 @@ class Specialised:
         """As kernels.composition.run with mid = None and this retraction."""
         return getattr(self.composed_module(retraction), "run", None)
 
+    def run_lanes(self, retraction: str, lanes: int) -> Callable | None:
+        """As kernels.stepping.lanes.several_steps with this retraction, in so many lanes."""
+        return getattr(self.lanes_module(retraction, lanes), "run", None)
+
     def forward_module(self) -> ModuleType | None:
         return self._module("forward", "Forward dynamics", forward_units(), _FORWARD)
 
@@ -68,9 +73,16 @@ class Specialised:
     def composed_module(self, retraction: str) -> ModuleType | None:
         return self._module(f"composed_{retraction}", f"Composed step ({retraction})", step_units(RETRACTIONS[retraction]), _COMPOSED)
 
-    def _module(self, title: str, what: str, units: list[Unit], run: str) -> ModuleType | None:
+    def lanes_module(self, retraction: str, lanes: int) -> ModuleType | None:
+        if not in_lanes.covers(self._tree):
+            return None
+        header, run = (text.replace("{lanes}", str(lanes)) for text in (in_lanes.HEADER, in_lanes.RUN))
+        title, what = f"lanes{lanes}_{retraction}", f"Variational step ({retraction})"
+        return self._module(title, what, in_lanes.lane_units(RETRACTIONS[retraction]), run, header)
+
+    def _module(self, title: str, what: str, units: list[Unit], run: str, header: str = _HEADER) -> ModuleType | None:
         if title not in self._modules:
-            source = "" if len(self._tree.law_on) else program_source(what, units, run, self._tree, self._work)
+            source = "" if len(self._tree.law_on) else program_source(header.format(what=what), units, run, self._tree, self._work)
             self._modules[title] = generated_module(title, source, lambda: source) if source else None
         return self._modules[title]
 
@@ -178,7 +190,7 @@ def run(a, record, tau, steps, end):
 '''
 
 
-def program_source(what: str, units: list[Unit], run: str, tree: Tree, work: Work) -> str:
+def program_source(header: str, units: list[Unit], run: str, tree: Tree, work: Work) -> str:
     """Source of the module with the units of a program and the entry point made of them; "" if not worth it."""
     for coarse in (False, True):
         planned = plan(units, tree, work, coarse)
@@ -187,4 +199,4 @@ def program_source(what: str, units: list[Unit], run: str, tree: Tree, work: Wor
     else:
         return ""
     bodies = Bodies(tree.link)
-    return _HEADER.format(what=what) + "\n\n" + "\n\n\n".join(unit_source(p, bodies) for p in planned) + "\n\n" + run
+    return header + "\n\n" + "\n\n\n".join(unit_source(p, bodies) for p in planned) + "\n\n" + run

@@ -11,15 +11,15 @@ from operator import itemgetter
 
 from ..kernels.tree.layout import PARENT, QI, VI
 from .memory import Bodies, Call, Store, Trace
-from .plan import Planned, live_terms
+from .plan import Planned, Unit, live_terms
 from .terms import Number, Term, TraceError
 from .trace import Sweep, TopCall
 
 _COLUMN = {"p": int(PARENT), "j": int(VI), "k": int(QI)}
 _SYMBOL = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _BINDING = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
-_MODEL_ARRAYS = ("link", "body", "param", "damping", "armature")
-_WORK_ARRAYS = ("row", "S0", "S1", "factor", "linear", "art", "q", "d", "r", "z", "target")
+_MODEL_ARRAYS = ("link", "body", "param", "damping", "armature", "stiffness", "rest")
+_WORK_ARRAYS = ("row", "S0", "S1", "factor", "linear", "art", "q", "d", "r", "z", "target", "load", "step", "live")
 _LONGEST = 110  # characters of an expression before it gets a name of its own
 _MOST_SEGMENTS = 8  # loops written one after the other; beyond, one loop with a switch
 
@@ -32,7 +32,7 @@ def unit_source(planned: Planned, bodies: Bodies) -> str:
         if isinstance(part, TopCall):
             lines.append(part.text.format(*(_operand(x) for x in part.numbers)))
         else:
-            loop = _Loop(part, bodies, f"{planned.unit.name}_{number}", planned.unit.parameters)
+            loop = _Loop(part, bodies, f"{planned.unit.name}_{number}", planned.unit)
             lines += loop.lines
             pieces += loop.pieces
     body = lines or ["pass"]
@@ -52,11 +52,11 @@ def _words(lines: Iterable[str]) -> set[str]:
 class _Loop:
     """A sweep as source: `pieces` are the functions of its classes, `lines` the loops that call them."""
 
-    def __init__(self, sweep: Sweep, bodies: Bodies, name: str, parameters: str):
-        self.bodies, self.name = bodies, name
+    def __init__(self, sweep: Sweep, bodies: Bodies, name: str, unit: Unit):
+        self.bodies, self.name, self.masked = bodies, name, unit.masked
         self.pieces: list[str] = []
         self.lines: list[str] = []
-        self._possible = [*_MODEL_ARRAYS, *_WORK_ARRAYS, *parameters.replace("m, w", "").replace(",", " ").split(), "i", *_COLUMN]
+        self._possible = [*_MODEL_ARRAYS, *_WORK_ARRAYS, *unit.parameters.replace("m, w", "").replace(",", " ").split(), "i", *_COLUMN]
         self._calls: list[str] = []  # of the piece of each class; "" if it does nothing
         numbers = self._numbered(sweep)
         segments = [(which, [i for i, _ in group]) for which, group in groupby(zip(sweep.indices, numbers, strict=True), key=itemgetter(1))]
@@ -75,11 +75,12 @@ class _Loop:
                 program = tuple(_trace_lines(trace))
                 number[id(trace)] = programs.setdefault(program, len(programs))
         for program, which in programs.items():
-            words = _words(program)
+            words = _words(program) | ({"live"} if self.masked else set())
             arguments = ", ".join(dict.fromkeys(name for name in self._possible if name in words))
             self._calls.append(f"{self.name}_{which}({arguments})" if program else "")
             if program:
-                self.pieces.append("\n".join(["@straight", f"def {self._calls[-1]}:", *_indented(list(program))]))
+                decorator = "@masked" if self.masked else "@straight"
+                self.pieces.append("\n".join([decorator, f"def {self._calls[-1]}:", *_indented(list(program))]))
         return [number[id(t)] for t in sweep.traces]
 
     def _add_segment(self, call: str, indices: list[int]) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from ..kernels.tree.layout import Tree, Work
 from .memory import UNKNOWN, Bodies, Call, Cell, Constants, Facts, Place, Store, Trace, cell_of
 from .terms import Graph, Number, Term
@@ -24,6 +26,7 @@ class Unit:
     parameters: str  #: of the generated function
     run: Callable[[Tracer, Any, Any, dict[str, Any]], None]  #: (tracer, m, w, vectors by name) runs the kernels
     vectors: tuple[str, ...] = ()  #: arrays among the parameters
+    masked: bool = False  #: of code in lanes: writes only in some of them
 
 
 @dataclass
@@ -44,6 +47,8 @@ def plan(units: list[Unit], tree: Tree, work: Work, coarse: bool) -> list[Planne
         "param": Constants("param", tree.param, 1, coarse),
         "damping": Constants("damping", tree.damping, 0, coarse),
         "armature": Constants("armature", tree.armature, 0, coarse),
+        "stiffness": Constants("stiffness", tree.stiffness, 0, coarse),
+        "rest": Constants("rest", tree.rest, 0, coarse),
     }
     entry: dict[Cell, float | None] = {}
     for _ in range(_ROUNDS):
@@ -62,9 +67,11 @@ def plan(units: list[Unit], tree: Tree, work: Work, coarse: bool) -> list[Planne
 
 def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, work: Work) -> tuple[Tracer, Facts]:
     tracer = Tracer(bodies, facts, len(tree.wrench_on) + len(tree.pair_on))  # mechanisms with laws on bodies are not specialised
-    lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target")} | dict.fromkeys(unit.vectors, len(work.d))
+    lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target", "load", "step")}
+    lengths |= dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
-    m = SimpleNamespace(link=tracer.link(), **{name: arrays[name] for name in constants})
+    none = np.zeros((0, 2), dtype=np.int64)  # mechanisms with servos or dry friction run the general kernels
+    m = SimpleNamespace(**tree._asdict() | {"link": tracer.link(), "has_friction": 0, "servo_on": none} | {name: arrays[name] for name in constants})
     w = SimpleNamespace(laws=None, **{name: array for name, array in arrays.items() if name not in constants})
     unit.run(tracer, m, w, arrays)
     facts.leave()

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from . import tape
 from .graph import Graph, Node
 from .program import Block
 
@@ -28,7 +29,7 @@ class Writer:
     def block(self, block: Block) -> list[str]:
         outputs = [n for _, n in block.writes]
         self._uses = Counter(outputs)
-        needed = self.graph.needed(outputs)
+        needed = self.graph.needed_together(outputs)
         for n in needed:
             if self.graph.op[n] not in ("const", "input"):
                 self._uses.update(self.graph.args[n])
@@ -90,6 +91,8 @@ def _number(value: float) -> str:
 
 
 def function(name: str, arguments: str, doc: str, block: Block, loads: Mapping[str, str], end: tuple[str, ...] = ()) -> str:
-    """Source of a function that computes a block."""
+    """Source of a function that computes a block: statements, or a list of operations where there would be thousands."""
+    if tape.is_long(block):
+        return tape.function(name, arguments, doc, block, loads, end)
     lines = [*Writer(block.graph, loads).block(block), *end]
-    return "\n".join([f"def {name}({arguments}):", f'    """{doc}"""', *(f"    {line}" for line in lines)])
+    return "\n".join(["@straight", f"def {name}({arguments}):", f'    """{doc}"""', *(f"    {line}" for line in lines)])

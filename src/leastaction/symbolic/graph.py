@@ -30,6 +30,7 @@ class Graph:
         self.args: list[tuple[Any, ...]] = []
         self._known: dict[tuple, Node] = {}
         self._of: dict[sympy.Basic, Node] = {}
+        self.read = 0  # nodes before this one were read from expressions, the others follow from them
         self.zero, self.one = self.const(0.0), self.const(1.0)
 
     # ------------------------------------------------------------------------------------------------ making nodes
@@ -41,6 +42,10 @@ class Graph:
             self.op.append(op)
             self.args.append(args)
         return self._known[key]
+
+    def known(self, op: str, *args: Any) -> Node | None:
+        """The node that is this, if there is one."""
+        return self._known.get((op, *args))
 
     def input(self, name: str) -> Node:
         return self._node("input", name)
@@ -175,6 +180,7 @@ class Graph:
             stack.pop()
             if e not in self._of:
                 self._of[e] = self._read(e)
+        self.read = len(self.op)
         return self._of[whole]
 
     def _read(self, e: sympy.Basic) -> Node:
@@ -376,6 +382,14 @@ class Graph:
                 if self.op[n] not in ("const", "input"):
                     stack.extend(self.args[n])
         return sorted(found)  # arguments are made before what uses them
+
+    def needed_together(self, outputs: list[Node]) -> list[Node]:
+        """As `needed`, but derivatives of a term beside the term: what is computed is soon used."""
+        term: dict[Node, Node] = {}
+        for n in self.needed(outputs):
+            inner = self.op[n] not in ("const", "input")
+            term[n] = n if n < self.read else max(term[a] for a in self.args[n]) if inner else 0
+        return sorted(term, key=lambda n: (term[n], n))
 
     def evaluate(self, outputs: list[Node], inputs: Mapping[str, float]) -> list[float]:
         """Numbers of the outputs; NaN where they are not defined."""

@@ -20,11 +20,13 @@ _HEAD = '''"""A joint, generated from its pose."""
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
-from leastaction.compiling.decorators import kernel
 from leastaction.compiling.straight import straight
 from leastaction.symbolic.runtime import (
-    BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, compiled_joint, floor, half_sincos, quaternion_of_difference, sign, sincos,
+    BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, Tape, compiled_joint, floor, half_sincos, interpret, kernel, quaternion_of_difference,
+    sign, sincos, stack,
 )
+
+on_disk = True
 '''
 
 _ANSWER = '''
@@ -62,7 +64,7 @@ def joint(what, param, q, d, f, out, S):
     answer(what, param, q, d, f, out, S)
 
 
-compiled = compiled_joint(joint)
+compiled = compiled_joint(joint, on_disk)
 '''
 
 _QUATERNION = "out[0], out[1], out[2], out[3] = quaternion_of_difference(E0, E1, E2, E3, E4, E5, E6, E7, E8)"
@@ -117,7 +119,7 @@ def _chart_functions(suffix: str, chart: Chart, q: Symbols, parameters: Symbols)
     with_steps = at_q | {name: f"d[{j}]" for j, name in enumerate(increments)}
 
     def function(what: str, arguments: str, doc: str, block: Block, loads: Mapping[str, str], end: tuple[str, ...] = ()) -> str:
-        return "\n\n@straight\n" + emit.function(what + suffix, arguments, doc, block, loads, end) + "\n"
+        return "\n\n" + emit.function(what + suffix, arguments, doc, block, loads, end) + "\n"
 
     parts = [
         function("pose", "param, q, d, f, out", "Pose at q + f d.", pose.pose(), at_fraction),

@@ -26,10 +26,10 @@ _HEAD = '''"""A potential energy, generated from its expression."""
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
 from leastaction.compiling.straight import straight
-from leastaction.symbolic.runtime import compiled_joint, floor, half_sincos, sign, sincos
+from leastaction.symbolic.runtime import Tape, compiled_joint, floor, half_sincos, interpret, kernel, sign, sincos, stack
 
+on_disk = True
 
-@straight
 {function}
 
 
@@ -37,7 +37,7 @@ def potential(what, param, q, d, f, out, S):
     energy(param, q, S)
 
 
-compiled = compiled_joint(potential)
+compiled = compiled_joint(potential, on_disk)
 '''
 
 

@@ -3,10 +3,14 @@
 import math
 
 from ..compiling.address import compile_answer as compiled_joint
-from ..compiling.decorators import inlined
+from ..compiling.address import stack
+from ..compiling.decorators import inlined, kernel
 from ..lie.trig import half_sincos, sincos
+from .tape import Tape, interpret
 
-__all__ = ["compiled_joint", "floor", "half_sincos", "quaternion_of_difference", "sign", "sincos"]
+__all__ = [
+    "Tape", "compiled_joint", "floor", "half_sincos", "interpret", "kernel", "quaternion_of_difference", "sign", "sincos", "stack"
+]  # fmt: skip
 
 # what a kernel can ask of a generated joint
 POSE, PLACE, DISPLACEMENT, BIAS, COORDINATES = range(5)

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from ..errors import MechanismError
+from .grammar import quick_cos, quick_sin
 from .reading import NO_NAMES, expression
 
 
@@ -107,13 +108,21 @@ class Words:
         R = sympy.Matrix.hstack(*(_vector(axis, f"axis {name} of sp.frame") for name, axis in zip("xyz", (x, y, z), strict=True)))
         return Transform((R, _vector(origin, "the origin of sp.frame")))
 
+    def sin(self, angle) -> sympy.Expr:
+        """Sine."""
+        return quick_sin(angle)
+
+    def cos(self, angle) -> sympy.Expr:
+        """Cosine."""
+        return quick_cos(angle)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(sympy, name)
 
 
 def _cos_sin(angle: Any, what: str) -> tuple[sympy.Expr, sympy.Expr]:
     angle = expression(angle, f"the angle of {what}")
-    return sympy.cos(angle), sympy.sin(angle)
+    return quick_cos(angle), quick_sin(angle)
 
 
 def _turn(rows) -> Transform:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import MechanismError
 from ..forces import Force
 from ..joints import Free, Spherical
 from . import matrices as mat
@@ -59,6 +60,9 @@ class ForceReference:
 
     def add_damper(self, joint_name: str, damping: Any) -> None:
         self._dampers.append((joint_name, damping))
+
+    def add_friction(self, joint_name: str, torque: Any) -> None:
+        raise MechanismError(f"DryFriction on joint {joint_name!r} is no part of the discrete action; remove it from the mechanism first")
 
     def add_wrench(self, place_name: str, force: Any, moment: Any, point: Any, frame: str) -> None:
         given = [np.asarray(x, dtype=float) for x in (force, moment, point)]

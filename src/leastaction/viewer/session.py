@@ -91,8 +91,8 @@ class Session:
         """The control law, and the hand."""
         law, model = self.control, self.model
         assert law is not None
-        hand = 0.0 if tau is None else tau
-        return lambda t, state: model.velocities(law(t, state), "tau") + hand
+        hand = 0.0 if tau is None else np.pad(tau, (0, model.inputs_per_step - model.nv))
+        return lambda t, state: model.inputs(law(t, state)) + hand
 
     def _keep(self, part: Trajectory) -> None:
         self._parts.append(part)
@@ -113,7 +113,7 @@ class Session:
     @property
     def record(self) -> Trajectory:
         parts = [part for part in self._parts if part.steps] or self._parts[:1]
-        tau = np.concatenate([_rows(part, self.model.nv) for part in parts])
+        tau = np.concatenate([_rows(part, self.model) for part in parts])
         return replace(Trajectory.joined(parts), tau=tau)
 
     # ------------------------------------------------------------------------------------------------ commands
@@ -226,7 +226,7 @@ def _last(run: Trajectory) -> Trajectory:
     return replace(run, **cut, iterations=run.iterations[:0], tau=None)
 
 
-def _rows(run: Trajectory, nv: int) -> Array:
-    """Joint forces of every step (steps, nv)."""
-    tau = np.zeros((1, nv)) if run.tau is None else run.tau
-    return np.broadcast_to(tau, (run.steps, nv)) if len(tau) == 1 else tau
+def _rows(run: Trajectory, model: Model) -> Array:
+    """Inputs of every step (steps, nv), with targets where there are servos."""
+    tau = model.inputs()[None] if run.tau is None else run.tau
+    return np.broadcast_to(tau, (run.steps, tau.shape[1])) if len(tau) == 1 else tau

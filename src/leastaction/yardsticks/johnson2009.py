@@ -59,6 +59,8 @@ class Johnson2009(Midpoint):
             )
         self.refuse_constraints(model)
         self.refuse_armature(model)
+        self.refuse_servos(model, "it is the algorithm of a paper")
+        self.refuse_dry_friction(model, "it is the algorithm of a paper")
         return _Stepper(self, model, state, dt)
 
 

@@ -33,6 +33,8 @@ class Lee2016(Variational):
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         self.refuse_constraints(model)
+        self.refuse_servos(model, "it is the algorithm of a paper")
+        self.refuse_dry_friction(model, "it is the algorithm of a paper")
         return _Stepper(self, model, state, dt)
 
 
@@ -76,6 +78,8 @@ class Svi(Lee2016):
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         self.refuse_constraints(model)
+        self.refuse_servos(model, "it is the algorithm of a paper")
+        self.refuse_dry_friction(model, "it is the algorithm of a paper")
         return _SviStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

@@ -66,8 +66,8 @@ def svi_residual(model: Model, q0: Coordinates, q1: Coordinates, q2: Coordinates
 def _refuse_forces(model: Model) -> None:
     tree = model.tree
     acting = (tree.wrench_on, tree.custom, tree.law_on, tree.pair_on, tree.energy_at)
-    if tree.has_armature or tree.has_dampers or any(map(len, acting)):
+    if tree.has_armature or tree.has_dampers or model.is_actuated or any(map(len, acting)):
         raise MechanismError(
-            f"model {model.name!r} has dampers, wrenches, user forces or potentials, springs between points or an armature, but Johnson "
-            'and Murphey\'s residual is here for gravity and joint springs only; use residual="drnea"'
+            f"model {model.name!r} has dampers, servos, friction, wrenches, user forces or potentials, springs between points or an "
+            'armature, but Johnson and Murphey\'s residual is here for gravity and joint springs only; use residual="drnea"'
         )

@@ -31,12 +31,12 @@ def set_scales(w, con):
 
 
 @inlined
-def constrained_residual(m, w, con, t):
-    """r -= J0' lam, and the constraints at the end of the step."""
+def constrained_residual(m, w, con, t, h):
+    """r -= J0' lam, and the constraints at the end t of the step of length h."""
     for a in range(con.lam.shape[0]):
         for j in range(w.r.shape[0]):
             w.r[j] -= con.lam[a] * con.J0[a, j]
-    constrain_end(m, w, con, t)
+    constrain_end(m, w, con, t, h)
 
 
 @inlined
@@ -63,7 +63,7 @@ def impulse_size(con):
 @inlined
 def border(sweeps, m, w, mid, con, h, t):
     """Y and the factorised S for the factorisation just made.  Leaves w.r as it was; writes z."""
-    end_jacobian(m, w, con, t)
+    end_jacobian(m, w, con, t, h)
     rows, nv = con.J0.shape
     for j in range(nv):
         con.keep[j] = w.r[j]

@@ -1,9 +1,9 @@
-"""Holonomic constraints of a tree: values h(q) and the dense Jacobian Dh (rows x nv) at a node and at the end of a step.
+"""Constraints of a tree: values h(q) and the dense Jacobian Dh (rows x nv) at a node and at the end of a step.
 
 Rows between two frames are those of kernels/maximal/rows.py, here between bodies that hang on a tree: their derivative in the pose of a
 body is a wrench, and moving it towards the root gives the derivative in the joints.  What the joints of both bodies have in
 common cancels, so the walk ends at their common ancestor.  Other rows are functions of coordinates: linear ones (gears) and
-generated ones (symbolic/constraint_module.py).
+generated ones (symbolic/constraint_module.py).  Rows that restrict velocities are in speeds.py.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiling.address import call_joint
-from ...compiling.decorators import kernel
+from ...compiling.decorators import inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
 from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
@@ -20,6 +20,7 @@ from ..maximal.layout import (
     BODY_A,
     BODY_B,
     CON_COLUMNS,
+    CON_KIND,
     FIRST_ROW,
     FIRST_SLOT,
     PLACE_COLUMNS,
@@ -28,11 +29,13 @@ from ..maximal.layout import (
     POSE_X,
     ROW_COLUMNS,
     ROWS,
+    TWO_FRAMES,
 )
 from ..maximal.rows import two_frame_gradient, two_frame_values
 from ..tree.layout import DT, DU, DW, KIND, L_P1, L_R1, NV, PARENT, VI, P, R
 from ..tree.loads import world_poses
 from ..tree.spatial import column_dot, wrench_to_parent
+from .speeds import speed_gradients, speed_nodes, speed_values, velocity_rows
 
 _i = np.int64
 
@@ -57,9 +60,12 @@ class Ties(NamedTuple):
     row: floats("m", ROW_COLUMNS)
     anchor: integers("na")  # body rows that constraints act on; anchor 0 is the world
     top: integers("nc")  # common ancestor of the two bodies
+    only_speed: integers("m")  # does a row restrict nothing but velocities?
+    velocity: integers("nw")  # constraints of `con` that restrict velocities
     gear: integers("ng", 5)
     ratio: floats("ng", 2)  # ratio, offset:  q1 = ratio q2 + offset
     call: integers("ns", 4)
+    speed: integers("nu", 4)  # velocity constraints of the user: columns in speeds.py
     argument: integers("nx", 2)  # places of the arguments of generated rows in q and v
     least: floats("m")  # smallest displacement errors are compared with, in the unit of the row
     momentum: floats(1)  # the same for momenta
@@ -75,8 +81,8 @@ class Ties(NamedTuple):
     S: floats("m", "m")  # Schur complement J1 Y', factorised
     swap: integers(2, "m")  # exchanges of its rows and columns
     rank: integers(1)
-    value: floats("m")  # h
-    rate: floats("m")  # partial derivative of h in time
+    value: floats("m")  # h, of rows on velocities over the step
+    rate: floats("m")  # partial derivative of h in time; -b of rows A v = b
     size: floats("m")  # displacement errors are compared with
     lam: floats("m")  # multipliers: impulses
     lam_old: floats("m")  # before the last correction
@@ -86,14 +92,15 @@ class Ties(NamedTuple):
     keep: floats("nv")  # scratch
     x: floats("nx")  # arguments of generated rows
     x_rate: floats("nx")  # their rates
-    slope: floats("nx")  # derivatives in them
+    slope: floats("2*nx")  # derivatives in them, of velocity constraints in the rates, then in the arguments
 
 
 @kernel
 def row_values(m, w, con, poses, apart, t, f):
     """c.value = h at the poses of the anchors and the coordinates q + f d."""
     for k in range(con.con.shape[0]):
-        two_frame_values(con, poses, apart, k, con.value, con.con[k, FIRST_ROW])
+        if con.con[k, CON_KIND] == TWO_FRAMES:
+            two_frame_values(con, poses, apart, k, con.value, con.con[k, FIRST_ROW])
     for g in range(con.gear.shape[0]):
         first = w.q[con.gear[g, GEAR_Q1]] + f * w.d[con.gear[g, GEAR_V1]]
         second = w.q[con.gear[g, GEAR_Q2]] + f * w.d[con.gear[g, GEAR_V2]]
@@ -111,14 +118,20 @@ def set_arguments(w, con, f):
 
 
 @kernel
-def gradients(m, w, con, poses, apart, X, at_R, at_P, S, t, J):
-    """J = Dh (m, nv); X[:, at_R:] and X[:, at_P:] are the poses in the parents, S the joint columns.  Also c.rate."""
+def gradients(m, w, con, poses, apart, X, at_R, at_P, S, t, h, J):
+    """J = Dh (m, nv); X[:, at_R:] and X[:, at_P:] are the poses in the parents, S the joint columns.  Also c.rate.
+
+    h: length of the step that ends here, zero at a node.
+    """
     for a in range(J.shape[0]):
         con.rate[a] = 0.0
         for j in range(J.shape[1]):
             J[a, j] = 0.0
     for k in range(con.con.shape[0]):
-        two_frame_gradient(con, poses, apart, k, con.G)
+        if con.con[k, CON_KIND] == TWO_FRAMES:
+            two_frame_gradient(con, poses, apart, k, con.G)
+        else:
+            velocity_rows(w, con, k, h)
         for side in range(2):
             pull_back(m, con, k, side, X, at_R, at_P, S, J)
     for g in range(con.gear.shape[0]):
@@ -129,6 +142,8 @@ def gradients(m, w, con, poses, apart, X, at_R, at_P, S, t, J):
         con.rate[a] = call_joint(con.call[s, CALL_ADDRESS], GRADIENT, m.param, 0, con.x, k, con.x_rate, k, t, con.slope)[0]
         for e in range(k, k + con.call[s, CALL_COUNT]):
             J[a, con.argument[e, 1]] += con.slope[e]
+    if con.speed.shape[0] > 0:
+        speed_gradients(m, w, con, t, h, J)
 
 
 @kernel
@@ -172,16 +187,36 @@ def constrain_node(m, w, con, t):
     """c.value and c.J0 at the node w.q, which `set_node` has set; returns the largest |h|."""
     place_anchors(m, w, con)
     row_values(m, w, con, con.start, con.apart, t, 0.0)
-    gradients(m, w, con, con.start, con.apart, w.row, R, P, w.S0, t, con.J0)
+    if restricts_velocities(con):
+        speed_nodes(con)
+    gradients(m, w, con, con.start, con.apart, w.row, R, P, w.S0, t, 0.0, con.J0)
     top = 0.0
     for a in range(con.value.shape[0]):
         top = max(top, abs(con.value[a]))
     return top
 
 
+@inlined
+def restricts_velocities(con):
+    return con.velocity.shape[0] + con.speed.shape[0] > 0
+
+
 @kernel
-def constrain_end(m, w, con, t):
-    """c.value at the end of the step with the displacements of the last residual: O(1) for each constraint."""
+def largest_slip(con, v):
+    """Largest |A v - b| of the rows that restrict nothing but velocities, at the node of J0."""
+    top = 0.0
+    for a in range(con.only_speed.shape[0]):
+        if con.only_speed[a]:
+            slip = con.rate[a]
+            for j in range(v.shape[0]):
+                slip += con.J0[a, j] * v[j]
+            top = max(top, abs(slip))
+    return top
+
+
+@kernel
+def constrain_end(m, w, con, t, h):
+    """c.value at the end t of the step of length h with the displacements of the last residual: O(1) for each constraint."""
     for a in range(1, con.anchor.shape[0]):
         i = con.anchor[a]
         Q = load9(con.start, a, POSE_R)
@@ -194,9 +229,11 @@ def constrain_end(m, w, con, t):
         moved = sub(matvec(load9(con.start, B, POSE_R), moved), matvec(load9(con.start, A, POSE_R), load3(w.row, i, DT)))
         store3(con.apart_end, k, 0, add(load3(con.apart, k, 0), moved))
     row_values(m, w, con, con.end, con.apart_end, t, 1.0)
+    if restricts_velocities(con):
+        speed_values(m, w, con, t, h)
 
 
 @kernel
-def end_jacobian(m, w, con, t):
+def end_jacobian(m, w, con, t, h):
     """c.J1 where `assemble` has put the poses and columns of the end."""
-    gradients(m, w, con, con.end, con.apart_end, w.linear, L_R1, L_P1, w.S1, t, con.J1)
+    gradients(m, w, con, con.end, con.apart_end, w.linear, L_R1, L_P1, w.S1, t, h, con.J1)

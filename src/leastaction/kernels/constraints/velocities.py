@@ -7,7 +7,8 @@
 from ...compiling.decorators import entry, inlined, kernel
 from ...joints.rows import DISTANCE, DOT, POINT
 from ...lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub, tmatvec
-from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS
+from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, CON_KIND, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS, TWO_FRAMES
+from ..maximal.nonholonomic import velocity_second_rates
 from ..maximal.rows import column, relative
 from ..solving.dense import rank_factor, rank_solve
 from ..tree.articulated import forward_dynamics, mass_solve
@@ -16,6 +17,7 @@ from ..tree.evaluate import applied_forces, place
 from ..tree.layout import ETA, PARENT, P, R
 from ..tree.spatial import twist_to_child
 from .bordered import products
+from .speeds import SPEED_ADDRESS, SPEED_FIRST, SPEED_ROW
 from .ties import CALL_ADDRESS, CALL_FIRST, CALL_ROW, RANK, SECOND, call_joint, constrain_node
 
 
@@ -80,17 +82,25 @@ def second_rates(m, w, con, t, v, A):
     for a in range(con.rate.shape[0]):
         con.rate[a] = 0.0
     for k in range(con.con.shape[0]):
-        second_rates_of(w, con, k, A)
+        if con.con[k, CON_KIND] == TWO_FRAMES:
+            second_rates_of(w, con, k, A)
+        else:
+            Q, point, turn, turn_rate, p1, p2 = relative_rates(w, con, k, A)
+            velocity_second_rates(con, k, Q, point, matvec(Q, turn), matvec(Q, turn_rate), p1, p2, con.rate)
     for e in range(con.argument.shape[0]):
         con.x_rate[e] = v[con.argument[e, 1]]
+    for s in range(con.speed.shape[0]):  # c.x is that of the node
+        k = con.speed[s, SPEED_FIRST]
+        rate = call_joint(con.speed[s, SPEED_ADDRESS], SECOND, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
+        con.rate[con.speed[s, SPEED_ROW]] = rate
     for s in range(con.call.shape[0]):
         k = con.call[s, CALL_FIRST]
         con.rate[con.call[s, CALL_ROW]] = call_joint(con.call[s, CALL_ADDRESS], SECOND, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
 
 
-@kernel
-def second_rates_of(w, con, k, A):
-    """Rows of constraint k between two frames; V, A: twists and their rates, body axes."""
+@inlined
+def relative_rates(w, con, k, A):
+    """Of constraint k: rotation and point of B in A, turn of B against A and its rate (axes of B), rates of the point (axes of A)."""
     i, j = con.anchor[con.con[k, BODY_A]], con.anchor[con.con[k, BODY_B]]
     Q, point = relative(con, con.start, con.apart, k)  # of B in A
     b = load3(con.place, k, B_P)
@@ -102,7 +112,13 @@ def second_rates_of(w, con, k, A):
     speed = add(vb, cross(wb, b))
     p1 = sub(matvec(Q, speed), add(va, cross(wa, point)))  # the point of B seen from A
     p2 = matvec(Q, add(cross(turn, speed), add(ab, cross(db, b))))
-    p2 = sub(p2, add(aa, add(cross(da, point), cross(wa, p1))))
+    return Q, point, turn, turn_rate, p1, sub(p2, add(aa, add(cross(da, point), cross(wa, p1))))
+
+
+@kernel
+def second_rates_of(w, con, k, A):
+    """Rows of constraint k between two frames; A: rates of the twists, body axes."""
+    Q, point, turn, turn_rate, p1, p2 = relative_rates(w, con, k, A)
     for e in range(con.con[k, ROWS]):
         a = con.con[k, FIRST_ROW] + e
         kind, value = con.row_kind[a], con.row[a, ROW_VALUE]

@@ -4,12 +4,26 @@ Values and derivatives at the end of a step, and the directions of constraint im
 coordinates have loops of their own, apart: inside the others their code would slow down every mechanism.
 """
 
-from ...compiling.decorators import kernel
+from ...compiling.decorators import inlined, kernel
+from ...lie.algebra import add, load3, quat_rotate_minus
 from .functions import function_forces, function_gradients, function_values
-from .layout import CON_KIND, FIRST_ROW, GEAR, ROLLING, SKATE, TWO_FRAMES
-from .nonholonomic import rolling_force, rolling_gradient, rolling_values, skate_force, skate_gradient, skate_value
-from .rows import gear_gradient, gear_value, measure_end, two_frame_ends, two_frame_gradient
+from .layout import B_P, BODY_A, BODY_B, CON_KIND, D_U, D_W, FIRST_ROW, GEAR, SKATE, TWO_FRAMES
+from .nonholonomic import seen_from_moving, seen_from_still, velocity_force, velocity_gradient, velocity_values
+from .rows import gear_gradient, gear_value, measure_end, relative, two_frame_ends, two_frame_gradient
 from .symbolic import all_pose_forces, all_pose_gradients, all_pose_values
+
+
+@inlined
+def motion(net, flow, c):
+    """How body B moves over the step as seen from body A: see nonholonomic.py."""
+    A, B = net.con[c, BODY_A], net.con[c, BODY_B]
+    R, point = relative(net, flow.node, flow.apart, c)
+    w, u = flow.disp[B, D_W], load3(flow.disp, B, D_U)
+    moved = add((flow.d[6 * B - 3], flow.d[6 * B - 2], flow.d[6 * B - 1]), quat_rotate_minus(w, u, load3(net.place, c, B_P)))
+    if A == 0:
+        return seen_from_still(R, point, w, u, moved)
+    shift = (flow.d[6 * A - 3], flow.d[6 * A - 2], flow.d[6 * A - 1])
+    return seen_from_moving(R, point, w, u, moved, flow.disp[A, D_W], load3(flow.disp, A, D_U), shift)
 
 
 @kernel
@@ -21,12 +35,10 @@ def values(m, net, flow, out, first):
             measure_end(net, flow, c)
         if kind == GEAR:
             out[at] = gear_value(net, flow, flow.end, flow.apart_end, c)
-        elif kind == SKATE:
-            out[at] = skate_value(net, flow, c)
-        elif kind == ROLLING:
-            rolling_values(net, flow, c, out, at)
         elif kind == TWO_FRAMES:
             two_frame_ends(net, flow, c, out, at)
+        elif kind >= SKATE:
+            velocity_values(net, c, motion(net, flow, c), out, at)
     if net.symbolic.shape[0] > 0:
         all_pose_values(m, net, flow, out, first)
     if net.function.shape[0] > 0:
@@ -40,12 +52,10 @@ def gradients(m, net, flow):
         kind = net.con[c, CON_KIND]
         if kind == GEAR:
             gear_gradient(net, flow.end, flow.apart_end, c, flow.G1)
-        elif kind == SKATE:
-            skate_gradient(net, flow, c, flow.G1)
-        elif kind == ROLLING:
-            rolling_gradient(net, flow, c, flow.G1)
         elif kind == TWO_FRAMES:
             two_frame_gradient(net, flow.end, flow.apart_end, c, flow.G1)
+        elif kind >= SKATE:
+            velocity_gradient(net, c, motion(net, flow, c), flow.G1)
     if net.symbolic.shape[0] > 0:
         all_pose_gradients(m, net, flow, flow.G1)
     if net.function.shape[0] > 0:
@@ -59,12 +69,11 @@ def force_directions(m, net, flow):
         kind = net.con[c, CON_KIND]
         if kind == GEAR:
             gear_gradient(net, flow.node, flow.apart, c, flow.G0)
-        elif kind == SKATE:
-            skate_force(net, c, flow.G0)
-        elif kind == ROLLING:
-            rolling_force(net, flow, c, flow.G0)
         elif kind == TWO_FRAMES:
             two_frame_gradient(net, flow.node, flow.apart, c, flow.G0)
+        elif kind >= SKATE:
+            R, point = relative(net, flow.node, flow.apart, c)
+            velocity_force(net, c, R, point, flow.G0)
     if net.symbolic.shape[0] > 0:
         all_pose_forces(m, net, flow, flow.G0)
     if net.function.shape[0] > 0:

@@ -10,7 +10,6 @@ from ..tree.layout import KIND, NV, PARENT, QI, VI
 from ..tree.loads import world_poses
 from .constraints import force_directions, values
 from .fronts import factorise, solve
-from .functions import put_drifts
 from .joints import add_joint_forces, coordinates, dual_column, increments, joint_columns, joint_momenta
 from .layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
 from .rows import measure, relative
@@ -116,40 +115,6 @@ def minimal_entry(m, net, flow, V, q, v, errors):
     values(m, net, flow, errors, 0)
     coordinates(m, net, flow, flow.node, flow.apart, q)
     joint_velocities(m, net, flow, q, V, v)
-
-
-@entry
-def consistent_velocities(m, w, net, flow, times, q, p, v):
-    """Joint velocities (T, nv) of the joint momenta p at q that the constraints allow: the smallest change of momentum makes them so."""
-    n = flow.node.shape[0]
-    for k in range(q.shape[0]):
-        flow.time[0] = times[k]
-        set_node(m, w, net, flow, q[k])
-        for j in range(flow.d.shape[0]):
-            flow.d[j] = 0.0
-        place_end(flow)
-        values(m, net, flow, flow.r, 6 * (n - 1))  # as a whole step without motion, for what the derivatives need
-        for j in range(flow.d.shape[0]):
-            flow.r[j] = 0.0
-        put_drifts(net, flow, flow.r, 6 * (n - 1))
-        for i in range(n):
-            for e in range(6):
-                flow.x[i, e], flow.wrench[i, e] = 0.0, 0.0
-        for j in range(flow.load.shape[0]):
-            flow.load[j] = p[k, j]
-        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.wrench)
-        for i in range(1, n):
-            for e in range(6):
-                flow.r[6 * (i - 1) + e] = flow.wrench[i, e]
-        assemble(m, net, flow, 1.0, 0, False)
-        factorise(net, flow)
-        solve(net, flow)
-        for i in range(1, n):
-            for e in range(6):
-                flow.wrench[i, e] = flow.z[6 * (i - 1) + e]
-        for e in range(6):
-            flow.wrench[0, e] = 0.0
-        joint_velocities(m, net, flow, flow.q, flow.wrench, v[k])
 
 
 @entry

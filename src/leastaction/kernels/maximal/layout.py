@@ -24,14 +24,16 @@ FIRST_SLOT, SLOTS = _i(4), _i(5)
 CON_KIND = _i(6)
 CON_COLUMNS = 7
 
-# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates)
-TWO_FRAMES, GEAR, SKATE, ROLLING, POSE, FUNCTION = range(6)
+# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates;
+# the last five: velocities)
+TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID = range(9)
 
 # columns of Net.place, one row per constraint: frame a in body A, frame b in body B
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
 PLACE_COLUMNS = 24
 
-# columns of Net.row: direction in body A, direction in body B, value; Net.row_kind is a kind of joints/rows.py
+# columns of Net.row: direction in body A, direction in body B, value; Net.row_kind is a kind of joints/rows.py.  Of a ball on a sphere: U
+# is how far their centres are apart, W is 1 outside of the sphere and -1 inside.  Of an ellipsoid: W are its half axes
 ROW_U, ROW_W, ROW_VALUE = _i(0), _i(3), _i(6)
 ROW_COLUMNS = 7
 

@@ -17,7 +17,7 @@ from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats
 from ...joints import dispatch
 from ...lie.retractions import EXP
-from ..constraints.ties import Ties, constrain_node
+from ..constraints.ties import Ties, constrain_node, largest_slip
 from ..constraints.velocities import constrained_acceleration
 from ..solving.memory import TIME
 from ..tree.charts import switch_charts
@@ -228,7 +228,7 @@ def write_step(m, w, con, s, memory, record):
     k = write_node(record, memory[TIME], s.q, s.v, 0.0)
     if con is not None:
         place(m, w, s.q, w.r)
-        record.error[k] = constrain_node(m, w, con, memory[TIME])
+        record.error[k] = max(constrain_node(m, w, con, memory[TIME]), largest_slip(con, s.v))
 
 
 METHOD = Method(begin, step, write)

@@ -41,7 +41,7 @@ class Members(NamedTuple):
 
     which: integers("members")  # their numbers in the batch
     start: floats("members", "numbers")
-    tau: floats("inputs", "forces", "nv")  # joint forces: of all or of each, constant or of every step
+    tau: floats("inputs", "forces", "entries")  # joint forces (and targets of servos): of all or of each, constant or of every step
     column: integers("limits")  # coordinates that are to stay between
     lower: floats("limits")
     upper: floats("limits")  # these
@@ -65,12 +65,7 @@ def run_members(address, a, own, members, nodes, first, last):
         k = members.which[i]
         status = run_member(address, a, own, members, nodes, i, k)
         nodes.end[k, STATUS] = status
-        for row in range(nodes.end[k, KEPT], nodes.t.shape[1]):
-            nodes.t[k, row] = np.nan
-            for j in range(nodes.q.shape[2]):
-                nodes.q[k, row, j] = np.nan
-            for j in range(nodes.p.shape[2]):
-                nodes.p[k, row, j] = np.nan
+        clear_rest(nodes, k)
         if status != FINISHED and status != BEYOND_LIMIT:
             return i
     return last
@@ -99,17 +94,8 @@ def run_member(address, a, own, members, nodes, i, k):
         begin = done if changing else 0
         size = min(plan[LENGTH] - done, BLOCK)
         made, status = call_run(address, a, block, tau[begin : begin + (size if changing else 1)], size, np.inf)
-        beyond = first_beyond(members, block.q, made)
-        made = min(made, beyond + 1)
-        for row in range(made):
-            end[MADE] += 1
-            end[EVALUATIONS] += block.evaluations[row]
-            if end[MADE] % plan[EVERY] == 0:
-                keep(nodes, k, block.t[row], block.q[row], block.p[row])
-                kept = end[MADE]
-        if beyond < made:
-            if kept != end[MADE]:
-                keep(nodes, k, block.t[beyond], block.q[beyond], block.p[beyond])
+        kept, beyond = keep_block(members, nodes, k, block.t, block.q, block.p, block.evaluations, made, kept)
+        if beyond:
             return BEYOND_LIMIT
         if status != FINISHED:
             if kept != end[MADE]:
@@ -121,6 +107,22 @@ def run_member(address, a, own, members, nodes, i, k):
 
 
 @inlined
+def keep_block(members, nodes, k, times, q, p, evaluations, made, kept):
+    """Keep what is to be kept of the steps just made; returns (the last step whose end is kept, did it stop at a limit there?)."""
+    end, every = nodes.end[k], members.plan[EVERY]
+    beyond = first_beyond(members, q, made)
+    due = every - 1 - end[MADE] % every  # the next row that is kept
+    for row in range(min(made, beyond + 1)):
+        end[MADE] += 1
+        end[EVALUATIONS] += evaluations[row]
+        if row in (due, beyond):
+            keep(nodes, k, times[row], q[row], p[row])
+            kept = end[MADE]
+            due += every
+    return kept, beyond < made
+
+
+@inlined
 def first_beyond(members, q, rows):
     """The first of the rows with a joint beyond its limit; a large number if there is none."""
     for row in range(rows):
@@ -129,6 +131,17 @@ def first_beyond(members, q, rows):
             if x < members.lower[c] or x > members.upper[c]:
                 return row
     return 2 * BLOCK
+
+
+@inlined
+def clear_rest(nodes, k):
+    """NaN after the end of member k."""
+    for row in range(nodes.end[k, KEPT], nodes.t.shape[1]):
+        nodes.t[k, row] = np.nan
+        for j in range(nodes.q.shape[2]):
+            nodes.q[k, row, j] = np.nan
+        for j in range(nodes.p.shape[2]):
+            nodes.p[k, row, j] = np.nan
 
 
 @inlined

@@ -27,9 +27,23 @@ from ..lagrangian.laws import add_law_damping, add_law_forces
 from ..lagrangian.layout import Lagrangian
 from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
-from ..solving.memory import SCALE, TIME
+from ..solving.memory import ALWAYS_NEW, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..tree.actuation import (
+    arrive_driven,
+    begin_actuation,
+    brace,
+    drive_joints,
+    forget_stops,
+    hold_joints,
+    is_actuated,
+    keep_pulls,
+    keep_slopes,
+    slopes_changed,
+    stop_at_kinks,
+    turns,
+)
 from ..tree.drnea import set_node
 from ..tree.layout import KIND, NV, QI, VI, P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
@@ -119,6 +133,8 @@ def residual(how, a, t):
         w.r[j] = lag.v[j] - (1.0 - alpha) * h * lag.q[j] - 0.5 * h * newton.force[j] - w.target[j]
     if has_balls(a.frames):
         balls.leave(a.frames, lag, w, h, newton.force)
+    if is_actuated(m):
+        drive_joints(m, w, h)
     return largest(w.r)
 
 
@@ -193,10 +209,17 @@ def evaluate_step(how, a, end, con, first):
         if con is not None:
             memory[SCALE] = max(memory[SCALE], impulse_size(con))
             set_scales(w, con)
+        if is_actuated(a.m):
+            memory[SCALE] = max(memory[SCALE], w.drive_size[0])
+            forget_stops(w)
         grow_old(memory)
     if con is not None:
         hold(a.m, w, end, con, memory[TIME] + h)
-        norm = max(largest(w.r), memory[SCALE] * violation(con))
+        norm = memory[SCALE] * violation(con)
+    if a.m.has_friction:
+        hold_joints(a.m, w)
+    if con is not None or a.m.has_friction:
+        norm = max(largest(w.r), norm if con is not None else 0.0)
     return relative_size(norm, a.options.tol * memory[SCALE])
 
 
@@ -207,9 +230,14 @@ def choose(s, size):
 
 @inlined
 def choose_factorisation(how, a, end, con, size):
+    if is_actuated(a.m) and slopes_changed(a.w):
+        a.memory[RATE] = ALWAYS_NEW
     used = choose_soonest(a.memory, size, False, False)
     if used != OLD:
         jacobian(how, a, a.newton.J)
+        if is_actuated(a.m):
+            keep_slopes(a.w)
+            brace(a.newton.J, a.w, False)
         lu_factor(a.newton.J, a.newton.pivot, a.w.d.shape[0])
         if con is not None:
             border(a.m, a.frames, a.w, a.newton, end, con, a.memory[TIME] + a.options.h)
@@ -218,6 +246,8 @@ def choose_factorisation(how, a, end, con, size):
 
 @inlined
 def solve(s):
+    if s.a.m.has_friction:
+        keep_pulls(s.a.m, s.a.w)
     return solve_linear(s.a.w, s.a.newton, s.a.con)
 
 
@@ -238,6 +268,8 @@ def solve_linear(w, newton, con):
 @inlined
 def move(s, fraction):
     move_unknowns(s.a.w.d, s.a.w.d_old, s.a.w.step, s.a.con, fraction)
+    if is_actuated(s.a.m):
+        stop_at_kinks(s.a.m, s.a.w, s.a.options.h, 1.0, s.a.w.d_old, s.a.w.d)
 
 
 @inlined
@@ -245,7 +277,12 @@ def restart(s):
     back_to_last(s.a.w.d, s.a.w.d_last, s.a.con)
 
 
-EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrinks, restart, (CAREFUL, CAREFUL))
+@inlined
+def shrinks(s, new, old, fraction, correction, manner):
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.a.m, s.a.w, new, 10.0 * old)
+
+
+EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (CAREFUL, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step
@@ -253,16 +290,18 @@ EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrink
 
 @inlined
 def begin(s):
-    begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory)
+    begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory, s.a.options.h)
 
 
 @inlined
-def begin_at(m, w, end, con, memory):
+def begin_at(m, w, end, con, memory, h):
     if con is not None:
         for j in range(w.q.shape[0]):
             end.q[j] = w.q[j]
         set_node(m, end, 1.0, 0.0, False, end.load)
         constrain_node(m, end, con, memory[TIME])
+    if is_actuated(m):
+        begin_actuation(w, h)
 
 
 @inlined
@@ -296,6 +335,8 @@ def arrive(a, end, con, t, tau, row):
     if has_balls(a.frames):
         balls.arrive(a.frames, lag, w, h, a.newton.force, tau, row)
     advance_coordinates(m, w)
+    if is_actuated(m):
+        arrive_driven(w, h, h)
     if con is not None:
         constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J0)
 

@@ -57,6 +57,7 @@ def stage(s, con, i, length):
     own = Work(
         w.row, w.q, stages.course.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, w.history, w.S0, w.S1,
         w.factor, w.linear, w.art, w.world, w.charts, w.chart, w.x, w.jet, w.laws,
+        w.aim, w.drive, w.drive_size, w.push, w.kick, w.slope, w.slope_used, w.grip, w.pull, w.stopped, w.turned,
     )  # fmt: skip
     newton = Newton(n.middle, n.velocity, n.force, n.custom, stages.J[i], stages.pivot[i])
     options = Options(length, s.options.tol, s.options.alpha, s.options.most)
@@ -65,7 +66,7 @@ def stage(s, con, i, length):
 
 @inlined
 def begin_composed(s):
-    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0])
+    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0], s.options.h)
 
 
 @inlined
@@ -73,7 +74,7 @@ def back(s, t):
     restore_node(s.w, s.stages)
     keep_impulses(s.con, s.stages.ties, True)
     s.stages.course.memory[0, TIME] = t
-    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0])
+    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0], s.options.h)
 
 
 @inlined

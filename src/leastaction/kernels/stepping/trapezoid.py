@@ -22,10 +22,25 @@ from ..solving.guess import continue_polynomial
 from ..solving.memory import AGE, ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, PURE, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..tree.actuation import (
+    arrive_driven,
+    begin_actuation,
+    brace,
+    drive_joints,
+    forget_stops,
+    hold_joints,
+    is_actuated,
+    keep_pulls,
+    keep_slopes,
+    recall_slopes,
+    stop_at_kinks,
+    take_aim,
+    turns,
+)
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.continuous import joint_twist, momentum
 from ..tree.drnea import carry_residual
-from ..tree.evaluate import applied_forces, place
+from ..tree.evaluate import place, smooth_forces
 from ..tree.layout import ETA, KIND, NV, QI, VI, F, Tree, Work
 from .explicit import advance_on_group
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
@@ -158,10 +173,12 @@ def residual(m, w, end, trap, h, t, tau, retraction):
     kinetic_slope(m, w, trap.v, trap.rate, trap.slope)
     for j in range(trap.v.shape[0]):
         trap.force[j] = trap.potential0[j]
-    applied_forces(m, w, t, trap.v, tau, trap.force)
+    smooth_forces(m, w, t, trap.v, tau, trap.force)
     mean_momentum(m, trap, 1.0, retraction)
     for j in range(trap.v.shape[0]):
         w.r[j] = trap.mean[j] - 0.5 * h * (trap.slope[j] + trap.force[j]) - w.target[j]
+    if is_actuated(m):
+        drive_joints(m, w, h)
     return largest(w.r)
 
 
@@ -178,7 +195,7 @@ def numerical_jacobian(m, w, end, trap, h, t, tau, retraction):
         trap.v[l] = keep + step
         residual(m, w, end, trap, h, t, tau, retraction)
         for j in range(nv):
-            trap.J[j, l] = (w.r[j] - trap.r_old[j]) / step
+            trap.J[j, l] = (w.r[j] - trap.r_old[j] - w.grip[j]) / step  # dry friction is not differentiated
         trap.v[l] = keep
     for j in range(nv):
         w.r[j] = trap.r_old[j]
@@ -194,6 +211,12 @@ def evaluate(s, first):
     if first:
         memory[SCALE] = max(largest(s.w.target), 0.5 * abs(h) * largest(s.trap.force))
         memory[AGE] = 1.0  # what is at hand belongs to another node
+        if is_actuated(s.m):
+            memory[SCALE] = max(memory[SCALE], s.w.drive_size[0])
+            forget_stops(s.w)
+    if s.m.has_friction:
+        hold_joints(s.m, s.w)
+        norm = largest(s.w.r)
     return relative_size(norm, s.options.tol * memory[SCALE])
 
 
@@ -201,6 +224,9 @@ def evaluate(s, first):
 def choose(s, size):
     """M(q_k) in place of the Jacobian as long as that converges fast, else the Jacobian by differences."""
     memory = s.memory
+    if is_actuated(s.m):
+        memory[AGE], memory[RATE] = 0.0, ALWAYS_NEW  # M knows nothing of servos
+        keep_slopes(s.w)
     if memory[AGE] == 1.0:
         memory[AGE], memory[RATE] = 0.0, 0.0
         mass_factor(s.m, s.w)
@@ -208,6 +234,9 @@ def choose(s, size):
         s.trap.pivot[0] = CHORD
         return FIRST_ORDER
     numerical_jacobian(s.m, s.w, s.end, s.trap, s.options.h, memory[TIME], s.tau, s.options.retraction)
+    if is_actuated(s.m):
+        recall_slopes(s.w)
+        brace(s.trap.J, s.w, True)
     lu_factor(s.trap.J, s.trap.pivot, s.trap.v.shape[0])
     return EXACT
 
@@ -215,6 +244,8 @@ def choose(s, size):
 @inlined
 def solve(s):
     nv = s.trap.v.shape[0]
+    if s.m.has_friction:
+        keep_pulls(s.m, s.w)
     if s.trap.pivot[0] == CHORD:
         mass_solve(s.m, s.w, s.w.r, s.w.z)
     else:
@@ -231,6 +262,8 @@ def solve(s):
 def move(s, fraction):
     for j in range(s.trap.v.shape[0]):
         s.trap.v[j] = s.trap.v_old[j] - fraction * s.trap.step[j]
+    if is_actuated(s.m):
+        stop_at_kinks(s.m, s.w, s.options.h, s.options.h, s.trap.v_old, s.trap.v)
 
 
 @inlined
@@ -245,8 +278,13 @@ def restart(s):
     mass_solve(s.m, s.w, s.w.target, s.trap.v)
 
 
+@inlined
+def shrinks(s, new, old, fraction, correction, manner):
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.m, s.w, new, 10.0 * old)
+
+
 # a certified step is solved by pure corrections; backtracking in momenta of different units may take it astray
-EQUATIONS = Equations(evaluate, choose, solve, move, learn, residual_shrinks, restart, (CAREFUL, PURE, CAREFUL))
+EQUATIONS = Equations(evaluate, choose, solve, move, learn, shrinks, restart, (CAREFUL, PURE, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step
@@ -259,11 +297,13 @@ def arrive(m, w, end, trap, h, t, tau, retraction):
     kinetic_slope(m, end, trap.v, trap.rate, trap.slope)
     for j in range(trap.v.shape[0]):
         trap.force[j] = trap.potential1[j]
-    applied_forces(m, end, t, trap.v, tau, trap.force)
+    smooth_forces(m, end, t, trap.v, tau, trap.force)
     mean_momentum(m, trap, -1.0, retraction)
     for j in range(trap.v.shape[0]):
         w.target[j] = trap.mean[j] + 0.5 * h * (trap.slope[j] + trap.force[j])
     carry_residual(m, w)
+    if is_actuated(m):
+        arrive_driven(w, h, h)
     place(m, w, trap.q1, trap.potential0)
 
 
@@ -316,6 +356,8 @@ def begin(s):
     for j in range(s.w.q.shape[0]):
         s.trap.q_start[j] = s.w.q[j]
     place(s.m, s.w, s.trap.q_start, s.trap.potential0)
+    if is_actuated(s.m):
+        begin_actuation(s.w, s.options.h)
 
 
 @inlined
@@ -323,6 +365,7 @@ def step(s, tau, row):
     """Stages of the lengths gamma[i] h, one after the other."""
     trap, w, memory, options = s.trap, s.w, s.memory, s.options
     remember(w, trap)
+    take_aim(w, tau, row)
     began, evaluations = memory[TIME], 0
     for i in range(s.gamma.shape[0]):
         length = s.gamma[i] * options.h

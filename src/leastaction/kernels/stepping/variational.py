@@ -17,6 +17,7 @@ from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..tree.actuation import forget_stops, hold_joints, is_actuated, keep_pulls, keep_slopes, slopes_changed, stop_at_kinks, turns
 from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
 from ..tree.midpoint_potentials import factorise_middle, solve_middle
@@ -78,8 +79,14 @@ def evaluate_step(sweeps, m, w, mid, con, memory, options, first):
             set_scales(w, con)
         grow_old(memory)
     if con is not None:
-        constrained_residual(m, w, con, t + h)
-        norm = max(largest(w.r), memory[SCALE] * violation(con))
+        constrained_residual(m, w, con, t + h, h)
+        norm = memory[SCALE] * violation(con)
+    if first and is_actuated(m):
+        forget_stops(w)
+    if m.has_friction:
+        hold_joints(m, w)
+    if con is not None or m.has_friction:
+        norm = max(largest(w.r), norm if con is not None else 0.0)
     return relative_size(norm, options.tol * memory[SCALE])
 
 
@@ -91,9 +98,13 @@ def choose(s, size):
 @inlined
 def choose_factorisation(sweeps, m, w, mid, con, memory, options, size):
     """Three of rising cost: the one at hand, that of the Jacobian to first order in the displacements, the exact one."""
+    if is_actuated(m) and slopes_changed(w):
+        memory[RATE] = ALWAYS_NEW
     used = choose_soonest(memory, size, mid is None, options.patient)
     if used == OLD:
         return used
+    if is_actuated(m):
+        keep_slopes(w)
     sweeps.assemble(m, w, options.h, options.retraction, used == EXACT)
     if mid is None:
         sweeps.factorise(m, w, options.h)
@@ -121,12 +132,16 @@ def solve_linear(sweeps, m, w, mid, con, h):
     for j in range(w.d.shape[0]):
         w.d_old[j] = w.d[j]
         w.step[j] = w.z[j]
+    if m.has_friction:
+        keep_pulls(m, w)
     return 0.0  # its size is of no use here
 
 
 @inlined
 def move(s, fraction):
     move_unknowns(s.w.d, s.w.d_old, s.w.step, s.con, fraction)
+    if is_actuated(s.m):
+        stop_at_kinks(s.m, s.w, s.options.h, 1.0, s.w.d_old, s.w.d)
 
 
 @inlined
@@ -157,7 +172,12 @@ def restore_impulses(con):
             con.lam[a] = con.lam_last[a]
 
 
-EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, residual_shrinks, restart, (BOLD, CAREFUL))
+@inlined
+def shrinks(s, new, old, fraction, correction, manner):
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.m, s.w, new, 0.0)
+
+
+EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (BOLD, CAREFUL))
 
 
 # ------------------------------------------------------------------------------------------------------------------ a step

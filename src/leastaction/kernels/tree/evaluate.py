@@ -3,6 +3,7 @@
 from ...compiling.decorators import entry, inlined, kernel
 from ..forces.laws import law_energies
 from ..forces.potentials import add_potentials, pair_springs_energy
+from .actuation import add_servo_forces
 from .articulated import forward_dynamics, mass_factor
 from .continuous import gravity_potential, inverse_dynamics
 from .crba import mass_matrix
@@ -58,7 +59,18 @@ def potential_energies(m, w):
 
 @kernel
 def applied_forces(m, w, t, v, tau, forces):
-    """forces += tau - damping + user forces, in continuous time.  Needs the node of `place`; writes load, step, ETA, F."""
+    """forces += tau - damping + user forces + servos, in continuous time.
+
+    tau: a row of inputs.  Needs the node of `place`; writes load, step, ETA, F.
+    """
+    smooth_forces(m, w, t, v, tau, forces)
+    if m.servo_on.shape[0] > 0:
+        add_servo_forces(m, w.q, v, tau, forces)
+
+
+@kernel
+def smooth_forces(m, w, t, v, tau, forces):
+    """The same without the servos."""
     for j in range(forces.shape[0]):
         forces[j] += tau[j] - m.damping[j] * v[j]
     if calls_user_functions(m):

@@ -43,6 +43,10 @@ LAW_COLUMNS = _i(12)
 PAIR_A, PAIR_B, PAIR_STIFFNESS, PAIR_LENGTH = _i(0), _i(3), _i(6), _i(7)
 PAIR_COLUMNS = _i(8)
 
+# columns of Tree.servo
+SERVO_KP, SERVO_KD, SERVO_LOW, SERVO_HIGH = _i(0), _i(1), _i(2), _i(3)
+SERVO_COLUMNS = _i(4)
+
 # columns of Tree.energy_on and Tree.energy_at, potentials of coordinates
 UP = _i(1)
 UQ, UV = _i(0), _i(1)
@@ -84,10 +88,14 @@ class Tree(NamedTuple):
     has_springs: int
     has_dampers: int
     has_armature: int
+    has_friction: int
     stiffness: floats("nv")  # joint springs
     rest: floats("nq")  # their rest coordinates
     damping: floats("nv")  # viscous dampers
     armature: floats("nv")  # inertia of rotors that turn with a coordinate: kinetic energy armature v^2 / 2
+    friction: floats("nv")  # dry friction: the force up to which a coordinate at rest is held, and that opposes it when it moves
+    servo_on: integers("servos", 2)  # degree of freedom that a servo drives, and its coordinate
+    servo: floats("servos", SERVO_COLUMNS)  # kp, kd, lowest and highest force
     wrench_on: integers("wrenches", 2)  # body row, BODY_FIXED or WORLD_FIXED
     wrench: floats("wrenches", WRENCH_COLUMNS)  # force, moment, point, canonical body axes (or world axes)
     custom: integers("customs")  # addresses of compiled user forces
@@ -139,12 +147,23 @@ class Work(NamedTuple):
     x: floats("most")  # what a generated energy is evaluated at; most: the most coordinates of one
     jet: floats(1, "1 + most + most**2")  # its value, gradient and Hessian
     laws: Laws  # None where there are none: Numba then compiles without them
+    aim: floats("2*servos")  # targets of the servos in the step: coordinates, then velocities; the rest is of kernels/tree/actuation.py
+    drive: floats("nv")  # forces of servos and dry friction in the step
+    drive_size: floats(1)  # largest part of an impulse of them
+    push: floats("nv")  # what the momentum at the node has of their impulse already
+    kick: floats(1)  # time that impulse stands for, s
+    slope: floats("nv")  # by how much the impulse falls as d grows; infinite where a joint sticks
+    slope_used: floats("nv")  # the same in the factorisation at hand
+    grip: floats("nv")  # impulses of dry friction
+    pull: floats("nv")  # residual of joints with dry friction that are at rest
+    stopped: floats("nv")  # 1 where the last correction brought a joint with dry friction to rest
+    turned: floats(1)  # 1 if it did so anywhere, ended between the limits of a servo, or if a joint at rest is let go now
 
 
-def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
-    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies."""
+def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0, servos: int = 0) -> Work:
+    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies; servos: their number."""
     without = {} if laws else {"laws": None}
-    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws}, **without)
+    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws, "servos": servos}, **without)
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
     return work

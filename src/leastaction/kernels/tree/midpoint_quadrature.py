@@ -6,6 +6,8 @@ half, the derivative H of the wrench in the lower half.  Written with loops: it 
 the work of many.
 """
 
+from math import inf
+
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
 from ...lie.algebra import (
@@ -29,6 +31,7 @@ from ...lie.algebra import (
 )
 from ..forces.potentials import add_potentials, pair_energy
 from ..forces.wrenches import constant_wrench_turned
+from .actuation import is_actuated
 from .drnea import joint_pose
 from .layout import (
     AA,
@@ -213,7 +216,10 @@ def factorise12(m, w, mid, h):
 
 @kernel
 def eliminate_joint(m, w, mid, i, h):
-    """B = L'A S - h E + damping/2 + armature/h,  U = A S + (what moving the joint does to the wrench beyond it),  A <- A - U B^-1 L'A"""
+    """B = L'A S - h E + damping/2 + armature/h + slope,  A <- A - U B^-1 L'A
+
+    U = A S + (what moving the joint does to the wrench beyond it)
+    """
     A, U, W, B = mid.A, mid.U, mid.W, mid.B
     v, nv = m.link[i, VI], m.link[i, NV]
     for j in range(v, v + nv):
@@ -227,10 +233,12 @@ def eliminate_joint(m, w, mid, i, h):
     joint_curvature(m, w, mid, i, E)
     for r in range(nv):
         for c in range(nv):
-            s = -h * E[r, c] + (0.5 * m.damping[v + r] + m.armature[v + r] / h if r == c else 0.0)
+            s = -h * E[r, c] + (0.5 * m.damping[v + r] + m.armature[v + r] / h + w.slope[v + r] if r == c else 0.0)
             for a in range(6):
                 s += w.S0[v + r, a] * U[v + c, a] - h * mid.S0[v + r, a] * U[v + c, 6 + a]
             B[v + r, c] = s
+    if is_actuated(m):
+        hold_still(w, B, v, nv)
     # a joint that moves by S1 turns the wrench G beyond it: (omega x m + v x f, omega x f)
     moment, force = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
     for j in range(v, v + nv):
@@ -260,6 +268,16 @@ def eliminate_joint(m, w, mid, i, h):
     for a in range(12):
         for b in range(12):
             A[i, a, b] -= mid.T[a, b]
+
+
+@kernel
+def hold_still(w, B, v, nv):
+    """Freedoms that stick have infinite pivots: they leave the others of their joint alone."""
+    for r in range(nv):
+        if w.slope[v + r] == inf:
+            for c in range(nv):
+                B[v + r, c] = B[v + c, r] = 0.0
+            B[v + r, r] = inf
 
 
 @kernel

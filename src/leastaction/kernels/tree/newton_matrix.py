@@ -39,6 +39,7 @@ from ...lie.algebra import (
     tmatvec,
 )
 from ...lie.rotations import cayley_rate
+from .actuation import is_actuated
 from .drnea import turned_about_z
 from .laws import add_law_damping
 from .layout import (  # fmt: skip
@@ -123,7 +124,7 @@ def is_free_ball(m, i):
 def factorise(m, w, h):
     """Eliminate the joints, leaves to root, one column after the other.
 
-    u = A s+,  w = A' s,  d = s.u + damping/2 + armature/h,  A <- A - u w'/d;  what is left of A goes to the parent
+    u = A s+,  w = A' s,  d = s.u + damping/2 + armature/h + slope,  A <- A - u w'/d;  what is left of A goes to the parent
     Reads linear, S0, S1, art.  Writes art, factor.
     """
     link, art, fac = m.link, w.art, w.factor
@@ -147,6 +148,8 @@ def factorise(m, w, h):
                 ua, ul = add(matvec(aa, ea), matvec(al, el)), add(matvec(la, ea), matvec(ll, el))
                 wa, wl = add(tmatvec(aa, sa), tmatvec(la, sl)), add(tmatvec(al, sa), tmatvec(ll, sl))
                 d = dot(sa, ua) + dot(sl, ul) + 0.5 * m.damping[j] + rate * m.armature[j]
+            if is_actuated(m):
+                d += w.slope[j]
             dinv = 1.0 / d
             store3(fac, j, U, ua)
             store3(fac, j, U + 3, ul)

@@ -1,19 +1,21 @@
-"""A headless Chromium with the network cut, driven over its DevTools protocol: what the tests of pages and the screenshots need."""
+"""A headless Chromium with the network cut, driven over its DevTools protocol: what films, tests of pages and screenshots need."""
 
 from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import subprocess
 import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
+    "--headless", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-extensions", "--mute-audio", "--hide-scrollbars", "--remote-debugging-port=0", "--remote-allow-origins=*",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
@@ -22,14 +24,19 @@ _PATIENCE = 60.0  # s; two cores are shared with compiling tests
 
 
 def missing() -> str:
-    """Why there is no browser to test with; empty if there is one."""
+    """Why there is no browser to draw with; empty if there is one."""
     if not any(shutil.which(name) for name in NAMES):
         return "no Chromium is installed: apt-get install chromium"
     try:
         import websockets.sync.client  # noqa: F401
     except ImportError:
-        return "websockets is not installed: pip install leastaction[test]"
+        return "websockets is not installed: pip install leastaction[video]"
     return ""
+
+
+def _sandbox() -> list[str]:
+    """Chromium refuses to be started by root with its sandbox, which is what containers do."""
+    return ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
 
 
 class Browser:
@@ -41,7 +48,7 @@ class Browser:
         program = next(path for name in NAMES if (path := shutil.which(name)))
         self._folder = tempfile.TemporaryDirectory(prefix="leastaction-browser-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [program, *FLAGS, f"--window-size={width},{height}", f"--user-data-dir={self._folder.name}", "about:blank"],
+            [program, *FLAGS, *_sandbox(), f"--window-size={width},{height}", f"--user-data-dir={self._folder.name}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.problems: list[str] = []
@@ -72,7 +79,7 @@ class Browser:
             time.sleep(0.1)
         raise TimeoutError("Chromium did not say where it listens")
 
-    def call(self, method: str, **parameters):
+    def call(self, method: str, **parameters: Any) -> Any:
         """A command of the protocol and its result."""
         self._count += 1
         message = {"id": self._count, "method": method, "params": parameters}
@@ -85,7 +92,7 @@ class Browser:
                 return answer["result"]
             self._note(answer)
 
-    def _note(self, event) -> None:
+    def _note(self, event: dict[str, Any]) -> None:
         parameters = event.get("params", {})
         match event.get("method"):
             case "Runtime.exceptionThrown":
@@ -108,7 +115,7 @@ class Browser:
         self.call("Page.navigate", url=address)
         self.wait_for("window.leastaction && (leastaction.ready && leastaction.frames > 0 || !document.getElementById('message').hidden)")
 
-    def run(self, script: str):
+    def run(self, script: str) -> Any:
         """The value of an expression in the page; promises are awaited."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
@@ -125,14 +132,19 @@ class Browser:
     def resize(self, width: int, height: int, ratio: float = 1.0) -> None:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio, mobile=width < 600)
 
-    def drag(self, start: tuple[float, float], end: tuple[float, float], **modifiers) -> None:
+    def drag(self, start: tuple[float, float], end: tuple[float, float], **modifiers: Any) -> None:
         """With the left mouse button, in pixels of the page."""
         for kind, (x, y), buttons in (("mousePressed", start, 1), ("mouseMoved", end, 1), ("mouseReleased", end, 0)):
             button = "left" if kind != "mouseMoved" else "none"
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=buttons, clickCount=1, **modifiers)
 
-    def screenshot(self, path: Path | None = None, whole: bool = False) -> bytes:
-        data = base64.b64decode(self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"])
+    def settle(self) -> None:
+        """Draw the scene, and wait until it can be seen."""
+        self.run("new Promise((done) => requestAnimationFrame(() => { leastaction.draw(); requestAnimationFrame(() => done(1)); }))")
+
+    def screenshot(self, path: Path | None = None, whole: bool = False, **options: Any) -> bytes:
+        """As PNG, or format="jpeg", quality=90."""
+        data = base64.b64decode(self.call("Page.captureScreenshot", **{"format": "png", **options}, captureBeyondViewport=whole)["data"])
         if path is not None:
             Path(path).write_bytes(data)
         return data
@@ -150,5 +162,5 @@ class Browser:
     def __enter__(self) -> Browser:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

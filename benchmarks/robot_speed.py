@@ -1,0 +1,91 @@
+"""A step of real robots beside one `pin.aba` and one Euler step of MuJoCo, all in one run of one process on one core."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import leastaction as la
+
+from . import ours, peers
+from .cases import Case
+from .report import machine, number, table
+from .robots import folder, read
+from .speed import DT, STEP, Comparison
+from .timing import measure_all, pin_to_one_core
+
+# name -> (file below the folder of robots, floating base)
+ROBOTS = {
+    "panda": ("panda_description/urdf/panda.urdf", False),
+    "anymal": ("anymal_b_simple_description/robots/anymal.urdf", True),
+    "talos": ("talos_data/robots/talos_reduced.urdf", True),
+    "g1": ("g1_description/urdf/g1_29dof_rev_1_0.urdf", True),
+}
+OWN_STEP = "leastaction step, specialised"
+PIN, EULER = "pin.aba", "MuJoCo Euler"
+LIMITS = {(STEP, PIN): 0.75, (STEP, EULER): 0.95, (OWN_STEP, PIN): 0.5}
+
+
+def case(name: str, root: Path) -> Case:
+    """The robot falling or hanging with bent joints in motion; dampers, friction and limits left out."""
+    file, floating = ROBOTS[name]
+    mechanism = read(root / file, floating, ("damping", "friction", "mimic", "limits")).mechanism
+    if mechanism is None:
+        raise la.MechanismError(f"{file} cannot be read; compare docs/robots.md")
+    model = mechanism.compile()
+    joints = np.arange(model.nv - 6 * floating)
+    q, v = model.neutral(), np.zeros(model.nv)
+    q[7 * floating :], v[6 * floating :] = 0.3 * np.sin(joints), np.cos(joints)
+    if floating:
+        v[:6] = 0.5, 0.3, 0.2, 0.4, 0.0, 1.0
+    kind = "floating" if floating else "fixed"
+    return Case(f"{name}, {kind}, {model.nv} degrees of freedom", kind, len(model.bodies), mechanism, model, q, v)
+
+
+def compare(names: list[str], specialise: bool = True, passes: int = 4) -> list[tuple[Comparison, dict[str, float]]]:
+    """Seconds per call of every column for every robot."""
+    root = folder()
+    if root is None:
+        raise SystemExit("the robots of example-robot-data are not installed; make robots installs them")
+    pin_to_one_core()
+    columns = [p for p in peers.installed()[0] if p.name in (PIN, EULER)]
+    found = []
+    for name in names:
+        print(f"  building and checking: {name}", file=sys.stderr, flush=True)
+        comparison = Comparison(case(name, root), columns)
+        if specialise:
+            comparison.add(OWN_STEP, ours.Step(comparison.case.model.specialise(), DT))
+        found.append(comparison)
+    measure_all([c.times for c in found], passes)
+    return [(c, c.times.best) for c in found]
+
+
+def page(quick: bool = False, passes: int = 4) -> str:
+    """docs/robot-speed.md"""
+    found = compare(list(ROBOTS)[:1] if quick else list(ROBOTS), passes=1 if quick else passes)
+    columns = [STEP, OWN_STEP, PIN, EULER]
+    times = [[c.case.name + ("" if c.times.confirmed else " (noisy)"), *(number(best.get(k, np.nan) * 1e6) for k in columns)] for c, best in found]
+    ratios = []
+    for c, best in found:
+        for (a, b), limit in LIMITS.items():
+            if a in best and b in best:
+                ratio = best[a] / best[b]
+                ratios.append([c.case.name, f"{a} / {b}", number(ratio), f"<= {limit:g}", "holds" if ratio <= limit else "MISSED"])
+    return f"""# Speed of robots
+
+Written by `python -m benchmarks robot_speed`: robots of `example-robot-data`, moving with bent joints, without dampers, friction, contacts and
+couplings.  One process, one core, interleaved; minima of CPU time.  A step of ours is a full step of 1 ms at a tolerance of 1e-10; `pin.aba` computes
+accelerations once, called from Python; MuJoCo's is a step of semi-implicit Euler.
+
+- Machine: {machine()}
+
+## Microseconds
+
+{table(["", *columns], times)}
+
+## Ratios
+
+{table(["robot", "what", "measured", "limit", ""], ratios)}
+"""
