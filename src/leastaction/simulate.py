@@ -300,8 +300,7 @@ class Simulator:
         """Stand where a terminal event happened; the last step of the record ends there."""
         before, where = self._stepper, stop.occurrence.state
         self._set_up(self.integrator.start(self.model, where, self.dt), where)
-        if isinstance(before, GuardedStepper) and isinstance(self._stepper, GuardedStepper):
-            self._stepper.subdivided[:0] = before.subdivided
+        self._stepper.take_over(before, stop.further, stop.length)
         if record is None:
             return
         add_step(record, stop.step.evaluations if stop.step else int(self._now.evaluations[0]))

@@ -113,15 +113,15 @@ def test_reversible_steps_lead_back(pendulum):
     """Without interference the same steps lead back; with the other controller they do not."""
     ends = {}
     for controller in ("reversible", "longest"):
-        sim = la.Simulator(pendulum, q=[0.6, 0.2], dt=0.05, integrator=la.CertifiedStep(la.Trapezoid(tol=1e-13), controller))
+        sim = la.Simulator(pendulum, q=[1.2, 0.4], dt=0.14, integrator=la.CertifiedStep(la.Trapezoid(tol=1e-13), controller, fraction=0.5))
         begun = sim.q
-        there = sim.run(60)
-        resets = sim._stepper.resets
+        there = sim.run(40)
         sim.reverse()
-        back = sim.run(60)
+        back = sim.run(40)
+        assert sim._stepper.resets == 0 and np.ptp(there.certified_dt) > 1e-3
         ends[controller] = np.abs(sim.q - begun).max(), np.abs(there.certified_dt[::-1] - back.certified_dt).max()
-    assert resets == 0 and ends["reversible"][0] < 1e-9 and ends["reversible"][1] < 1e-9
-    assert ends["longest"][0] > 1e-6
+    assert max(ends["reversible"]) < 1e-9
+    assert min(ends["longest"]) > 1e-4
 
 
 def test_energy_stays_with_the_reversible_controller(pendulum):
@@ -135,12 +135,11 @@ def test_energy_stays_with_the_reversible_controller(pendulum):
 def test_order_two_in_the_longest_step():
     """Where dt and not the certificate is what limits the steps."""
     model = la.examples.chain(2).compile()
-    exact = la.simulate(model, dt=1e-4, duration=0.3, q=[0.3, 0.2], integrator=la.Trapezoid()).q[-1]
     errors = []
-    for dt in (0.01, 0.005, 0.0025):
-        run = la.simulate(model, dt=dt, duration=0.3, q=[0.3, 0.2], integrator=la.CertifiedStep())
-        end = la.simulate(model, run.state(), dt=0.3 - run.t[-1], steps=1, integrator=la.Trapezoid()) if run.t[-1] != 0.3 else run
-        errors.append(np.abs(end.q[-1] - exact).max())
+    for dt in (0.02, 0.01, 0.005):
+        run = la.simulate(model, dt=dt, duration=0.5, q=[0.3, 0.2], integrator=la.CertifiedStep())
+        exact = la.simulate(model, dt=run.t[-1] / 4000, steps=4000, q=[0.3, 0.2], integrator=la.Trapezoid())
+        errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
     assert 1.6 < np.log2(errors[0] / errors[2]) / 2 < 2.4
 
 
@@ -186,10 +185,9 @@ def test_streamed_and_resumed(pendulum, run, tmp_path):
 
 def test_limits_stop_it():
     mech = la.examples.chain(2)
-    mech.bodies["link1"] = mech.bodies["link1"]
     mech.add_limit("link1", upper=1.6)
     model = mech.compile()
-    run = la.simulate(model, duration=3.0, dt="certified", q=[1.5, 0.5], v=[1.0, 0.0])
+    run = la.simulate(model, duration=3.0, dt="certified", q=[1.5, 0.5], v=[3.0, 0.0])
     assert "limit" in run.message and len(run.certified_dt) == run.steps == len(run) - 1
 
 

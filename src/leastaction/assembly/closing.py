@@ -33,7 +33,7 @@ class TreeClosing:
         self.ties, self.work = tree.make_ties(model), model.make_work()
 
     def place(self, q: Array) -> None:
-        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, q)
+        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, np.ascontiguousarray(q))
 
     def errors(self, q: Array) -> Array:
         """(m,) values of the rows."""
@@ -358,7 +358,7 @@ def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: 
 
 def _rank(jacobian: Array, rows: NDArray[np.bool_]) -> int:
     """Of some rows; what counts as zero is measured by all of them, for those alone may be nothing but rounding."""
-    largest = np.linalg.norm(jacobian, 2)
+    largest = float(np.linalg.norm(jacobian, 2))
     return int(np.sum(np.linalg.svd(jacobian[rows], compute_uv=False) > _DEPENDENT * max(largest, 1e-300)))
 
 

@@ -33,8 +33,8 @@ class Advance:
     failure: str = ""  #: empty, or what went wrong and what to try
     residual: float = 0.0
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
-    outside: bool = False  #: was that where the joint is not described any more, and is that an error?
     event: Any = None  #: or where within the last step, which does not count, the run ends; see events/watch.py
+    outside: bool = False  #: was that where the joint is not described any more, and is that an error?
 
 
 class Starts(NamedTuple):
@@ -75,6 +75,9 @@ class Stepper:
     def recall(self, memory: Memory) -> None:
         """Be as another stepper was, started from the same state, when it said `remember`."""
         raise TypeError(f"{type(self).__name__} does not say how it goes on: override remember() and recall(memory)")
+
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        """What `before` kept account of: without its last `further` steps, in place of which one of so many seconds led here."""
 
     def make_record(self, rows: int, steps: int, every: int = 1) -> Record:
         """An empty record of this stepper with room for so many nodes and steps."""

@@ -83,7 +83,7 @@ class LimitWatch:
     def look(self, made: Record, tau: Array, result: Advance) -> Advance:
         """The outcome of one step that a record holds."""
         if self.passed(made.q[0]).any():
-            return self.ended(result, made.q[0])
+            self.ended(result, made.q[0])
         return result
 
     def advance(self, stepper: Stepper, steps: int, tau: Array, record: Record, end: float) -> Advance:
@@ -104,7 +104,7 @@ class LimitWatch:
             thin(self._fine, record, bool(result.limit))
             done += result.steps
             if result.failure or result.limit or result.steps < size:
-                return Advance(done, result.failure, result.residual, result.limit, result.outside)
+                return Advance(done, result.failure, result.residual, result.limit, outside=result.outside)
         return Advance(done)
 
     def _advance_fine(self, stepper: Stepper, steps: int, tau: Array, record: Record, end: float) -> Advance:

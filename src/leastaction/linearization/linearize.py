@@ -69,14 +69,14 @@ def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | V
             "friction are not linearised; linearise the mechanism without them, with Spring and Damper for servos within their limits"
         )
     checked_state(state, model)
-    turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
-    if isinstance(integrator, Midpoint) and turning:
-        raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
     if named := on_velocities(model.closures):
         raise StateError(
             f"{listed(named)} of {model.name!r} restricts velocities, whose steps are not linearised; take differences of steps, or of "
             "la.dynamics.forward"
         )
+    turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
+    if isinstance(integrator, Midpoint) and turning:
+        raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
     return integrator
 
 

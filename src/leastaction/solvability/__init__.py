@@ -25,7 +25,7 @@ from .stepping import CertifiedStep
 from .tensors import MassTensors
 
 __all__ = [
-    "Bounds", "Certificate", "CertifiedStep", "Constants", "MassTensors", "Report", "StepEquation", "bound_in_words", "certified", "certified_constants",
-    "certified_dt", "certified_regular_step", "certified_step", "certify", "empirical_limit", "paper_step", "regular_step", "report",
-    "residual_bound", "sampled_constants", "stable_step", "tried_limit",
+    "Bounds", "Certificate", "CertifiedStep", "Constants", "MassTensors", "Report", "StepEquation", "bound_in_words", "certified",
+    "certified_constants", "certified_dt", "certified_regular_step", "certified_step", "certify", "empirical_limit", "paper_step",
+    "regular_step", "report", "residual_bound", "sampled_constants", "stable_step", "tried_limit",
 ]  # fmt: skip

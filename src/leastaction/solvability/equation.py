@@ -37,13 +37,17 @@ class StepEquation:
             )
         if model.is_actuated:
             raise StateError(
-                f"{model.name!r} has servos or dry friction, whose forces have kinks: no bound can be certified; use the sampled estimates"
+                f"{model.name!r} has servos or dry friction, whose forces have kinks: no bound can be certified; use the sampled "
+                "estimates, or simulate with integrator=Variational()"
             )
         if len(model.tree.custom) or len(model.tree.law_on):
             raise StateError(
                 "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "
                 "use the sampled estimates"
             )
+        kinked = [*(f"servo {s.name!r}" for s in model.servos), *(f"dry friction of joint {j!r}" for j in model.joints_with_dry_friction)]
+        if kinked:
+            raise StateError(f"forces with kinks have no second derivative, and no step can be certified with {', '.join(kinked)}; give dt in s")
         self.model, self.state = model, state
         self.tensors = MassTensors(model)
         self.q, self.p = np.array(state.q), np.array(state.p)
@@ -86,7 +90,8 @@ class StepEquation:
         other = copy(self)
         for name in ("M", "M1", "proof"):
             other.__dict__.pop(name, None)
-        other.q, other.v0, other.p = (x.astype(np.longdouble) for x in (self.q, self.v0, self.p))
+        for name in ("q", "v0", "p"):
+            setattr(other, name, getattr(self, name).astype(np.longdouble))
         return other
 
     def value(self, v: Array, h: float) -> Array:

@@ -168,7 +168,8 @@ def certified_dt(model: Model, state: State, integrator: Integrator | None) -> t
         integrator = CertifiedStep(integrator)
     if not isinstance(integrator, CertifiedStep):
         raise StateError(
-            f'dt="certified" is known for Trapezoid() and CertifiedStep() only, not for {integrator!r}; leave the integrator out or give dt in s'
+            f'dt="certified" is known for Trapezoid() and CertifiedStep() only, not for {integrator!r}; leave the integrator out or give '
+            "dt in s"
         )
     dt = min(MUCH_LONGER * certified(model, state), *(0.5 * stable_step(model, q) for q in (state.q, model.neutral())))
     if not np.isfinite(dt):

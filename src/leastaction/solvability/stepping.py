@@ -71,6 +71,10 @@ class CertifiedStep(Integrator):
     def start(self, model: Model, state: State, dt: float) -> CertifiedStepper:
         return CertifiedStepper(self, model, state, dt)
 
+    @property
+    def single(self) -> Trapezoid:
+        return self.base
+
     def turn_round(self, stepper: Stepper, state: State) -> CertifiedStepper:
         assert isinstance(stepper, CertifiedStepper)  # made by `start`
         turned = CertifiedStepper(self, stepper.model, state, stepper.dt)
@@ -101,8 +105,8 @@ class CertifiedStepper(Stepper):
         self._work, self._q, self._force = model.make_work(), np.zeros(model.nq), np.zeros(model.nv)
         self._place, self._certify, self._curvature = Direct(place_entry), Direct(kernels.certify), Direct(kernels.curvature)
         self._pulled = np.zeros((2, model.nv))
-        #: logarithm of the density at the last half step (at the node before the first one); has a step been made?  its scale (0: not yet found); last
-        #: step, s; how often the density was set anew
+        #: logarithm of the density at the last half step (at the node before the first one); has a step been made?  scale of the density
+        #: (0: not yet found); longest step to try next, s; how often the density was set anew
         self.control = np.zeros(5)
         self.lengths = array("d")  #: of the steps, s, each of them certified
 
@@ -261,6 +265,10 @@ class CertifiedStepper(Stepper):
     def certified(self, steps: int) -> Array:
         """Lengths of the last steps, s."""
         return np.array(self.lengths[len(self.lengths) - steps :])
+
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        assert isinstance(before, CertifiedStepper)
+        self.lengths = before.lengths[: len(before.lengths) - further] + array("d", [length])
 
     @property
     def resets(self) -> int:

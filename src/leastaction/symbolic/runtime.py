@@ -9,7 +9,7 @@ from ..lie.trig import half_sincos, sincos
 from .tape import Tape, interpret
 
 __all__ = [
-    "Tape", "compiled_joint", "floor", "half_sincos", "interpret", "kernel", "quaternion_of_difference", "sign", "sincos", "stack"
+    "Tape", "compiled_joint", "floor", "half_sincos", "interpret", "kernel", "quaternion_of_difference", "sign", "sincos", "stack",
 ]  # fmt: skip
 
 # what a kernel can ask of a generated joint

@@ -91,10 +91,3 @@ def add_row(m, net, flow, poses, apart, e, G):
         G[slot, 0, 3 + c] += slope * pl[c]
         G[slot + 1, 0, c] += slope * ca[c]
         G[slot + 1, 0, 3 + c] += slope * cl[c]
-
-
-@inlined
-def put_drifts(net, flow, out, first):
-    """out[first:] = -dh/dt of the rows that depend on time: what the coordinates have to make up for."""
-    for f in range(net.function.shape[0]):
-        out[first + net.con[net.function[f, FN_CON], FIRST_ROW]] = -flow.drift[f]

@@ -24,8 +24,8 @@ FIRST_SLOT, SLOTS = _i(4), _i(5)
 CON_KIND = _i(6)
 CON_COLUMNS = 7
 
-# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates;
-# the last five: velocities)
+# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates; the
+# last five: velocities)
 TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID = range(9)
 
 # columns of Net.place, one row per constraint: frame a in body A, frame b in body B

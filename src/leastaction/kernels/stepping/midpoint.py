@@ -179,9 +179,9 @@ def hold(m, w, end, con, t):
 
 
 @kernel
-def border(m, frames, w, newton, end, con, t):
+def border(m, frames, w, newton, end, con, t, h):
     """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J1)
+    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, h, con.J1)
     if has_balls(frames):
         balls.per_increment(frames, w.d, con.J1)
     for a in range(con.J0.shape[0]):
@@ -240,7 +240,7 @@ def choose_factorisation(how, a, end, con, size):
             brace(a.newton.J, a.w, False)
         lu_factor(a.newton.J, a.newton.pivot, a.w.d.shape[0])
         if con is not None:
-            border(a.m, a.frames, a.w, a.newton, end, con, a.memory[TIME] + a.options.h)
+            border(a.m, a.frames, a.w, a.newton, end, con, a.memory[TIME] + a.options.h, a.options.h)
     return used
 
 
@@ -290,18 +290,18 @@ EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restar
 
 @inlined
 def begin(s):
-    begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory, s.a.options.h)
+    begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory)
+    if is_actuated(s.a.m):
+        begin_actuation(s.a.w, s.a.options.h)
 
 
 @inlined
-def begin_at(m, w, end, con, memory, h):
+def begin_at(m, w, end, con, memory):
     if con is not None:
         for j in range(w.q.shape[0]):
             end.q[j] = w.q[j]
         set_node(m, end, 1.0, 0.0, False, end.load)
         constrain_node(m, end, con, memory[TIME])
-    if is_actuated(m):
-        begin_actuation(w, h)
 
 
 @inlined
@@ -338,7 +338,7 @@ def arrive(a, end, con, t, tau, row):
     if is_actuated(m):
         arrive_driven(w, h, h)
     if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J0)
+        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
 
 
 @inlined
