@@ -114,8 +114,8 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             arguments.extend([i, q, v, slot[i]] for i, (q, v) in zip(moved, closure.arguments, strict=True))
         elif closure.kind == base.SPEEDS:
             raise MechanismError(
-                f"{closure.name} is a function of joint coordinates and velocities, which cannot be written as a constraint between "
-                "bodies; use integrator=Variational()"
+                f"{closure.name} is a function of joint coordinates and velocities, which is not a constraint between bodies; use "
+                "integrator=Variational()"
             )
         else:
             add(a, b, pose_a, pose_b, VELOCITY_KINDS[closure.kind], (a, b))

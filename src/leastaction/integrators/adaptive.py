@@ -87,7 +87,7 @@ class AdaptiveStep(Integrator):
         return kind(self, model, state, dt, density)
 
     @property
-    def single(self) -> Variational | Maximal | Midpoint:
+    def single(self) -> Integrator:
         return self.base
 
     def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:

@@ -47,7 +47,8 @@ class StepEquation:
             )
         kinked = [*(f"servo {s.name!r}" for s in model.servos), *(f"dry friction of joint {j!r}" for j in model.joints_with_dry_friction)]
         if kinked:
-            raise StateError(f"forces with kinks have no second derivative, and no step can be certified with {', '.join(kinked)}; give dt in s")
+            names = ", ".join(kinked)
+            raise StateError(f"forces with kinks have no second derivative, and no step can be certified with {names}; give dt in s")
         self.model, self.state = model, state
         self.tensors = MassTensors(model)
         self.q, self.p = np.array(state.q), np.array(state.p)
