@@ -31,7 +31,7 @@ def of_length(a, con, h):
 
 @inlined
 def begin(s):
-    begin_at(s.m, s.plain.w, s.plain.end, s.plain.con, s.plain.memory, s.plain.options.h)
+    begin_at(s.m, s.plain.w, s.plain.end, s.plain.con, s.plain.memory)
 
 
 @inlined

@@ -66,7 +66,7 @@ def stage(s, con, i, length):
 
 @inlined
 def begin_composed(s):
-    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0], s.options.h)
+    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0])
 
 
 @inlined
@@ -74,7 +74,7 @@ def back(s, t):
     restore_node(s.w, s.stages)
     keep_impulses(s.con, s.stages.ties, True)
     s.stages.course.memory[0, TIME] = t
-    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0], s.options.h)
+    begin_at(s.m, s.w, s.end, s.con, s.stages.course.memory[0])
 
 
 @inlined
