@@ -5,7 +5,8 @@
 
 Kernels run as plain Python, so that nothing has to be compiled for the many mechanisms.  A cell works if the motion is the one that
 explicit integration of the same model (with constraints on velocities: `Maximal`) gives; or it is refused by an error of the package
-that names something of the model or the integrator and says what to use instead.  Anything else is listed at the end, and the page is not written.
+that names something of the model or the integrator and says what to use instead.  Anything else is listed at the end, and the page is
+not written.
 """
 
 from __future__ import annotations
