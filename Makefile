@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds fuzz mutation lint robots kills soak memory wheel bench papers docs thumbnails picture clean
+.PHONY: demo test public bounds combinations fuzz mutation lint robots kills soak memory wheel bench papers docs thumbnails picture clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -33,6 +33,10 @@ public: $(VENV)/.ready-test
 bounds: $(VENV)/.ready-test
 	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
 	    tests/physics tests/conformance tests/io
+
+# which integrators, joints, forces and constraints go together, found out by running them: writes docs/combinations.md
+combinations: $(VENV)/.ready-test
+	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m conformance.combinations
 
 # every robot of example-robot-data against Pinocchio, of gymnasium and dm_control against MuJoCo, and 10,000 hostile files
 robots: $(VENV)/.ready-robots
