@@ -25,6 +25,7 @@ import functools
 import inspect
 import math
 import textwrap
+import weakref
 
 from llvmlite import binding, ir
 from numba import config, types
@@ -440,7 +441,7 @@ def _is_short(statements):
     return all(isinstance(s, ast.Assign) and not _finds(s, (ast.Call, ast.BinOp)) for s in statements)
 
 
-_trees = {}
+_trees: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # code of models that are dropped goes with them
 
 
 def _tree(function):

@@ -12,14 +12,15 @@ Allowed are assignments to names and entries of arrays and pointers, + - * / and
 computed), calls of kernels and of functions of `math`, and the tuples they return.  With compilation switched off the function is
 what it says; with bounds checks, and where only Numba's public interface is used, it is an ordinary kernel.
 
-LLVM takes much more than twice as long for a block of twice the length.  So a long function is cut into pieces, which are functions to
-LLVM and are not inlined; what one piece computes and a later one needs is kept in a list on the stack.  Time is linear in the length then.
+LLVM takes much more than twice as long for a block of twice the length.  So `pieces` cuts a long function into functions to LLVM that are
+not inlined; what one piece computes and a later one needs is kept in a list on the stack.  Time is linear in the length then.
 """
 
 import ast
 import inspect
 import linecache
 import textwrap
+import weakref
 
 from llvmlite import ir
 from numba import config, types
@@ -33,15 +34,29 @@ RETURNED = 12  # floats that a kernel returns, at most: a pose
 
 
 def straight(function):
+    """A function of one piece."""
+    return _straight(function, cut=False)
+
+
+def pieces(function):
+    """A long function, cut into pieces."""
+    return _straight(function, cut=True)
+
+
+def _straight(function, cut):
     if config.DISABLE_JIT or config.BOUNDSCHECK or not AVAILABLE:
         return kernel(function)
-    tree = definition(function)
-    names = [a.arg for a in tree.args.args]
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    # Numba never forgets an intrinsic: it knows the function weakly, and what keeps the function is its own module
+    function.__globals__.setdefault("__straight__", []).append(function)
+    known = weakref.ref(function)
 
     def typed(arguments):
         def generate(context, builder, signature, values):
+            function = known()
+            tree = definition(function)
             scope = dict(zip(names, zip(signature.args, values, strict=True), strict=True))
-            if len(tree.body) > 4 * LONGEST:
+            if cut:
                 _write_pieces(context, builder, scope, function.__globals__, tree.body)
             else:
                 _Writer(context, builder, scope, function.__globals__).run(tree.body)
