@@ -66,7 +66,10 @@ def page(quick: bool = False, passes: int = 4) -> str:
     """docs/robot-speed.md"""
     found = compare(list(ROBOTS)[:1] if quick else list(ROBOTS), passes=1 if quick else passes)
     columns = [STEP, OWN_STEP, PIN, EULER]
-    times = [[c.case.name + ("" if c.times.confirmed else " (noisy)"), *(number(best.get(k, np.nan) * 1e6) for k in columns)] for c, best in found]
+    times = []
+    for c, best in found:
+        name = c.case.name + ("" if c.times.confirmed else " (noisy)")
+        times.append([name, *(number(best.get(k, np.nan) * 1e6) for k in columns)])
     ratios = []
     for c, best in found:
         for (a, b), limit in LIMITS.items():
@@ -75,9 +78,9 @@ def page(quick: bool = False, passes: int = 4) -> str:
                 ratios.append([c.case.name, f"{a} / {b}", number(ratio), f"<= {limit:g}", "holds" if ratio <= limit else "MISSED"])
     return f"""# Speed of robots
 
-Written by `python -m benchmarks robot_speed`: robots of `example-robot-data`, moving with bent joints, without dampers, friction, contacts and
-couplings.  One process, one core, interleaved; minima of CPU time.  A step of ours is a full step of 1 ms at a tolerance of 1e-10; `pin.aba` computes
-accelerations once, called from Python; MuJoCo's is a step of semi-implicit Euler.
+Written by `python -m benchmarks robot_speed`: robots of `example-robot-data`, moving with bent joints, without dampers, friction,
+contacts, limits and couplings.  One process, one core, interleaved; minima of CPU time.  A step of ours is a full step of 1 ms at a
+tolerance of 1e-10; `pin.aba` computes accelerations once, called from Python; MuJoCo's is a step of semi-implicit Euler.
 
 - Machine: {machine()}
 

@@ -59,11 +59,14 @@ class SingularMassError(MechanismError):
 
 
 class LimitError(LeastActionError):
-    """A step of a Simulator took a joint beyond its limit.  The simulator stands at the end of that step."""
+    """A step of a Simulator took a joint beyond its limit, or a run left the range that a joint is described in.
 
-    def __init__(self, message: str, *, time: float):
+    The simulator stands at the end of that step; of a run, `trajectory` holds what was recorded.
+    """
+
+    def __init__(self, message: str, *, time: float, trajectory: Trajectory | None = None):
         super().__init__(message)
-        self.time = time
+        self.time, self.trajectory = time, trajectory
 
 
 class ConvergenceError(LeastActionError, ArithmeticError):

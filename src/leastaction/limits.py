@@ -19,6 +19,11 @@ class Limit:
     velocity: float = inf  #: largest speed, rad/s or m/s; kept for you, runs do not look at it
     effort: float = inf  #: largest joint force, N m or N; kept for you, runs do not look at it
 
+    @property
+    def place(self) -> int:
+        """Which of the joint's coordinates it is about."""
+        return 0
+
     def __post_init__(self) -> None:
         where = f"limit of joint {name(self.joint, 'limit: joint')!r}"
         for what in ("lower", "upper", "velocity", "effort"):
@@ -28,6 +33,19 @@ class Limit:
         for what in ("velocity", "effort"):
             if getattr(self, what) < 0.0:
                 raise MechanismError(f"{where}: {what} = {getattr(self, what):g}; it needs a number >= 0")
+
+
+@dataclass(frozen=True)
+class Range(Limit):
+    """Range of one coordinate of a joint that is only described there: a wire that ends, a patch with an edge."""
+
+    coordinate: str = ""  #: its name
+    index: int = 0  #: its place among those of the joint
+    error: bool = True  #: is leaving it an error?  Otherwise the run stops
+
+    @property
+    def place(self) -> int:
+        return self.index
 
 
 def _number(value: float, what: str) -> float:

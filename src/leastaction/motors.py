@@ -66,7 +66,7 @@ class Servo:
     >>> mech = la.examples.chain(2)
     >>> _ = mech.add_servo(la.Servo("link2", kp=1e4, kd=1e2, limit=40.0))
     >>> run = la.simulate(mech.compile(), dt=1e-2, duration=2.0, targets={"link2": 0.5})
-    >>> abs(run["link2"][-1, 0] - 0.5) < 1e-2
+    >>> bool(abs(run["link2"][-1, 0] - 0.5) < 1e-2)
     True
     """
 

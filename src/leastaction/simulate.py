@@ -31,7 +31,7 @@ from .model import Coordinates, Model, checked_model
 from .progress import Interrupts, Progress
 from .reactions import Nodes, Reactions
 from .records import stream
-from .run_input import Alone, Asked, Control, check_control, check_forces, count_steps, make_room, with_targets
+from .run_input import Alone, Asked, Control, Rows, check_control, check_forces, count_steps, make_room, with_targets
 from .run_parts import Parts, explained, run_for
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
@@ -157,7 +157,8 @@ class Simulator:
         self.steps, self._first_time = 0, start.t
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
-        self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
+        self._last_tau = model.inputs()  # of the last step, and of the next one:
+        self._tau = self._last_tau[None].copy()
         self._alone, self._evaluating = Alone(), threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)
@@ -175,7 +176,9 @@ class Simulator:
         if beyond:
             assert self._stops is not None
             words = "; ".join(self._stops.in_words(limit, q, "is") for limit in beyond)
-            nearest = {limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][0], limit.lower, limit.upper)) for limit in beyond}
+            nearest = {
+                limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][limit.place], limit.lower, limit.upper)) for limit in beyond
+            }
             raise StateError(f"at the start {words}; start elsewhere, for example q={nearest}, or with limits='ignore'")
 
     def _start_from(self, state: State) -> None:
@@ -298,8 +301,7 @@ class Simulator:
         """Stand where a terminal event happened; the last step of the record ends there."""
         before, where = self._stepper, stop.occurrence.state
         self._set_up(self.integrator.start(self.model, where, self.dt), where)
-        if isinstance(before, GuardedStepper) and isinstance(self._stepper, GuardedStepper):
-            self._stepper.subdivided[:0] = before.subdivided
+        self._stepper.take_over(before, stop.further, stop.length)
         if record is None:
             return
         add_step(record, stop.step.evaluations if stop.step else int(self._now.evaluations[0]))
@@ -366,6 +368,12 @@ class Simulator:
             raise self._failure(ended, self.trajectory)
         if ended.limit:
             self.trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
+        if ended.outside:
+            raise LimitError(
+                f"{self.trajectory.message}, where it is not described any more; give it leave='stop' to end runs there, start it slower, "
+                "or pass it with limits='ignore'",
+                time=self.t, trajectory=self.trajectory,
+            )  # fmt: skip
         return self.trajectory
 
     def _scheduled(self, every: Every | Sequence[Every] | None) -> Schedule | None:
@@ -452,7 +460,7 @@ class Simulator:
         self, record: Record, steps: int, control: Control, asked: Asked, bar: Progress, ctrl_c: Interrupts, end: float
     ) -> Advance:
         """One step at a time, each with the forces the control law asks for, which are added to `asked`."""
-        now, tau = self._now, self._tau[0]
+        now, tau, rows = self._now, self._tau[0], Rows(record, self._now)
         for done in range(1, steps + 1):
             t = float(now.t[0])
             if not t < end:
@@ -470,8 +478,8 @@ class Simulator:
             if result.event is not None:
                 self._end_at(result.event, record)
                 result.limit = result.event.occurrence.in_words
-            elif add_step(record, now.evaluations[0]) or result.limit:
-                copy_row(now, 0, record)
+            else:
+                rows.add(bool(result.limit))
             ctrl_c.release()
             if self._schedule is not None and not result.limit:
                 result.limit = self._schedule.call(self.steps, t, self.t, self._node)

@@ -57,6 +57,24 @@ def test_info_says_what_would_not_be_simulated(arm, capsys):
     assert any("DryFriction" in force for force in known["forces"])
 
 
+def test_a_run_ends_where_it_is_told_to(arm, capsys):
+    words = ("run", arm, "--q", "shoulder=0.5", "--q", "elbow=0.3", "--dt", 0.01, "--duration", 2)
+    code, known = answer(capsys, *words, "--stop", "shoulder < 0.1")
+    assert code == 0 and abs(known["end"]["shoulder"] - 0.1) < 1e-9 and known["time"] == known["events"][0]["time"]
+    assert "event 'shoulder < 0.1', falling" in known["message"]
+    code, known = answer(capsys, *words, "--stop", "lower.x>0", "--stop", "elbow > 50")
+    assert code == 0 and [event["name"] for event in known["events"]] == ["lower.x>0"]
+    for wrong, message in (
+        ("elbow = 1", "write it as 'elbow > 0.5'"),
+        ("elbow > a", "write it as 'elbow > 0.5'"),
+        ("elbo > 1", "there is no 'elbo'; coordinates are 'shoulder', 'elbow'"),
+        ("lower.w > 1", "name.x, .y or .z"),
+        ("elbow < 1", "it is so at the start already, elbow = 0.3"),
+    ):
+        code, known = answer(capsys, *words, "--stop", wrong)
+        assert code == 1 and message in known["error"] and wrong in known["error"]
+
+
 def test_info_of_what_cannot_be_compiled(tmp_path, capsys):
     path = tmp_path / "stone.urdf"
     path.write_text('<robot name="stone"><link name="stone"><inertial><mass value="1"/></inertial></link></robot>')

@@ -54,7 +54,7 @@ DRIVES = {  # forces that are taken at the end of a step
 }
 GUARDS = (False, True)
 RECORD_EVERY = (1, 4)
-WAYS = ("simulate", "step", "control")
+WAYS = ("simulate", "step", "control", "events")
 
 
 class Cell(NamedTuple):
@@ -84,7 +84,8 @@ def cells(exhaustive: bool = True) -> list[Cell]:
                 rows += [(columns[1][(turn + k) % len(JOINTS)], "none", drive) for k, drive in enumerate(DRIVES)]
                 for joint, constraint, drive in rows:
                     turn += 1
-                    found.append(Cell(integrator, joint, constraint, drive, guard, RECORD_EVERY[turn % 2], WAYS[turn % 3]))
+                    every, way = RECORD_EVERY[turn // len(WAYS) % 2], WAYS[turn % len(WAYS)]
+                    found.append(Cell(integrator, joint, constraint, drive, guard, every, way))
     return list(dict.fromkeys(found))
 
 
@@ -105,14 +106,33 @@ def _all_pairs(columns: list[list]) -> list[tuple]:
     return rows
 
 
+def _push(t, q, v, tau):
+    """A user force that depends on time and velocities."""
+    tau[0] += np.sin(3.0 * t) - 0.3 * v[0]
+
+
+FORCES = {
+    "none": None,
+    "Spring": lambda: la.Spring("hinge", 20.0, rest=0.3),
+    "Damper": lambda: la.Damper("slide", 2.0),
+    "Wrench": lambda: la.Wrench("tip", force=(1.0, 2.0, 3.0), frame="body"),
+    "LinearSpring": lambda: la.LinearSpring("tip", "anchor", 50.0, 0.2),
+    "NonlinearSpring": lambda: la.NonlinearSpring(lambda x, sp: 20 * x**3, between=("tip", "anchor")),
+    "UserPotential": lambda: la.UserPotential(lambda q, sp: 5 * sp.cos(q[0]) * q[1] ** 2, ["hinge", "slide"]),
+    "Drag": lambda: la.Drag("tip", linear=0.5, quadratic=0.2),
+    "CustomForce": lambda: la.CustomForce(_push),
+    "armature": None,  # of the hinge
+}
+
+
 @cache
-def model_of(joint: str, constraint: str, drive: str = "no drive") -> tuple[la.Model, la.State]:
-    """A small mechanism with the joint, the constraint and the drive in it, and a state that obeys them."""
+def model_of(joint: str, constraint: str, drive: str = "no drive", force: str = "none") -> tuple[la.Model, la.State]:
+    """A small mechanism with the joint, the constraint, the drive and the force in it, and a state that obeys them."""
     rng = np.random.default_rng(5)
     mech = la.Mechanism(name=f"{joint} and {constraint}")
     rod = {"mass": 1.0, "com": (0.05, 0.02, -0.2), "inertia": (0.03, 0.04, 0.02)}
     down = la.Pose(xyz=(0, 0, -0.4))
-    mech.add_body("hinge", joint=la.Revolute((0, 1, 0)), **rod)
+    mech.add_body("hinge", joint=la.Revolute((0, 1, 0)), armature=0.2 * (force == "armature"), **rod)
     mech.add_body("carrier", "hinge", JOINTS[joint](rng), down, **rod)
     mech.add_body("slide", "carrier", la.Prismatic((0, 1, 1)), down, **rod)
     mech.add_frame("tip", "slide", la.Pose(xyz=(0.1, 0.1, -0.2)))
@@ -125,6 +145,8 @@ def model_of(joint: str, constraint: str, drive: str = "no drive") -> tuple[la.M
     if CONSTRAINTS[constraint] is not None:
         mech.add_constraint(CONSTRAINTS[constraint]())
     DRIVES[drive](mech)
+    if FORCES[force] is not None:
+        mech.add_force(FORCES[force]())
     model = mech.compile()
     q = model.neutral()
     for body in model.bodies:
@@ -143,7 +165,7 @@ def run_cell(cell: Cell) -> str:
     except LeastActionError as error:
         refused = _checked_refusal(cell, model, error)
     try:
-        compare = {"simulate": _simulate, "step": _step, "control": _control}[cell.way]
+        compare = {"simulate": _simulate, "step": _step, "control": _control, "events": _events}[cell.way]
         got = compare(cell, model, start)
     except LeastActionError as error:
         message = _checked_refusal(cell, model, error)
@@ -169,16 +191,48 @@ def plain_run(integrator: str, joint: str, constraint: str, drive: str) -> la.Tr
     return run
 
 
-def _simulate(cell: Cell, model: la.Model, start: la.State, control=None):
+def _simulate(cell: Cell, model: la.Model, start: la.State, **options):
     run = la.simulate(
         model, start, dt=DT, steps=STEPS, integrator=INTEGRATORS[cell.integrator], guard=cell.guard, record_every=cell.record_every,
-        control=control,
+        **options,
     )  # fmt: skip
     return partial(_compared, run, [*range(0, STEPS, cell.record_every), STEPS])  # the last node is always recorded
 
 
 def _control(cell: Cell, model: la.Model, start: la.State):
     return _simulate(cell, model, start, control=lambda t, state: np.zeros(model.nv))
+
+
+def _events(cell: Cell, model: la.Model, start: la.State):
+    """The run is what it is without events; a time, a coordinate and a height between two nodes are found there, a terminal one ends it."""
+    at, tip = (STEPS // 2 + 0.5) * DT, la.dynamics.frame(model, start.q, "tip").position[0]
+    column, moved = model.coordinate_names.index("slide"), []
+    when = [la.Event(lambda t, state: t - at, name="clock"), la.crosses("tip", x=tip + 1e-5, direction="rising")]
+
+    def located(plain: la.Trajectory):
+        q = plain.q[:, column]
+        middle = 0.5 * (q[0] + q[-1])
+        slides = [la.passes("slide", middle)] if abs(q[-1] - q[0]) > 1e-6 else []
+        got = _simulate(cell, model, start, when=[*when, *slides])
+        run = got.args[0]
+        found = {event.name: event for event in run.events}
+        assert abs(found["clock"].t - at) < 1e-9, f"{cell}: found at {found['clock'].t}, not at {at}"
+        for event in slides:
+            moved.append(abs(found[event.name].state.q[column] - middle))
+        stopped = la.simulate(
+            model, start, dt=DT, steps=STEPS, integrator=INTEGRATORS[cell.integrator], guard=cell.guard,
+            record_every=cell.record_every, when=la.Event(lambda t, state: t - at, name="clock", terminal=True),
+        )  # fmt: skip
+        return got(plain) | {
+            "slide": (max(moved, default=0.0), 0.0, 1e-8),
+            "t of the end": (stopped.t[-1], found["clock"].t, 0.0),
+            "q of the end": (stopped.q[-1], found["clock"].state.q, 0.0),
+            "p of the end": (stopped.p[-1], found["clock"].state.p, 1e-7),
+            "constraint_error of the end": (stopped.constraint_error[-1], 0.0, 1e-8),
+        }
+
+    _simulate(cell, model, start, when=when)
+    return located
 
 
 def _compared(run: la.Trajectory, nodes: list[int], plain: la.Trajectory):

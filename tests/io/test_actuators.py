@@ -54,6 +54,22 @@ def test_actuators_of_mjcf_give_the_joint_forces_of_mujoco(tmp_path):
     assert sum("times the ctrl" in note for note in mech.notes) == 3  # how inputs become targets, where they are not the same
 
 
+def test_the_range_of_a_joint_limits_its_one_actuator(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    text = '<position name="p" joint="pin" kp="50" gear="-2" forcerange="-4 9" forcelimited="true"/><motor name="m" joint="slide"/>'
+    path = load(tmp_path, text, 'actuatorfrclimited="true" actuatorfrcrange="-15 3"')
+    model, theirs, rng = la.load(path).compile(), mujoco.MjModel.from_xml_path(str(path)), np.random.default_rng(1)
+    bare, data = la.load(path, ignore=["actuator"]).compile(), mujoco.MjData(theirs)
+    for u in 0.3 * rng.normal(size=20):
+        q = rng.normal(size=2) * 0.2
+        data.ctrl[0], data.qpos[:], data.qvel[:] = u, q, 0.0
+        mujoco.mj_forward(theirs, data)
+        felt = la.dynamics.forward(model, q, None, model.inputs(None, {"p": u / -2})) - la.dynamics.forward(bare, q)
+        np.testing.assert_allclose(la.dynamics.mass_matrix(model, q) @ felt, data.qfrc_actuator, atol=1e-12)
+    with pytest.raises(la.FormatError, match="shares a joint"):
+        la.load(load(tmp_path, text.replace("slide", "pin"), 'actuatorfrclimited="true" actuatorfrcrange="-15 3"'))
+
+
 def test_servos_of_a_file_hold_the_robot(tmp_path):
     pytest.importorskip("mujoco")
     model = la.load(load(tmp_path, '<position name="hold" joint="pin" kp="1e4" kv="1000"/>')).compile()

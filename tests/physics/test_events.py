@@ -131,11 +131,27 @@ def test_a_zero_is_enclosed_and_never_undershot(seed):
     assert 0.0 <= x - root <= 1.1e-12 and len(asked) < 60
 
 
-def test_guard_adaptive_steps_specialised_code_and_loops():
-    chain = la.examples.chain(4).compile()
-    wild = {"dt": 0.1, "q": [2.5, 0.5, -1.0, 2.0], "steps": 40, "guard": True}
-    run, plain = la.simulate(chain, when=la.passes("link2", 0.3), **wild), la.simulate(chain, **wild)
-    assert all_bits(run) == all_bits(plain) and run.events and all(abs(e.state.q[1] - 0.3) < 1e-8 for e in run.events)
+def test_steps_that_are_subdivided():
+    chain, wild = la.examples.chain(4).compile(), {"dt": 0.1, "q": [2.5, 0.5, -1.0, 2.0], "guard": True}
+    plain = la.Simulator(chain, **wild)
+    whole = plain.run(40)
+    run = la.simulate(chain, when=la.passes("link2", 0.3), steps=40, **wild)
+    assert all_bits(run) == all_bits(whole) and run.events and all(abs(e.state.q[1] - 0.3) < 1e-8 for e in run.events)
+    stopped = la.Simulator(chain, when=la.Event(lambda t, state: t - plain.subdivided[2][0], name="late", terminal=True), **wild)
+    assert abs(stopped.run(40).t[-1] - plain.subdivided[2][0]) < 1e-9
+    assert stopped.subdivided == [(t, parts) for t, parts in plain.subdivided if t < stopped.t]
+
+
+def test_steps_that_are_certified():
+    chain, how = la.examples.chain(2).compile(), {"dt": 0.05, "q": [1.0, 0.5], "integrator": la.CertifiedStep()}
+    plain, run = (la.simulate(chain, duration=0.4, when=when, **how) for when in (None, la.passes("link1", 0.8)))
+    assert all_bits(run) == all_bits(plain) and abs(run.events[0].state.q[0] - 0.8) < 1e-8
+    for control in (None, lambda t, state: [0.0, 0.0]):
+        stopped = la.simulate(chain, duration=0.4, when=la.passes("link1", 0.8, terminal=True), control=control, **how)
+        assert stopped.t[-1] == run.events[0].t and np.allclose(stopped.certified_dt, np.diff(stopped.t), atol=1e-12)
+
+
+def test_adaptive_steps_and_loops():
     pendulum = la.examples.double_pendulum().compile()
     how = {"dt": 0.02, "q": {"upper": 1.5}, "duration": 2.0, "integrator": la.AdaptiveStep()}
     run, plain = la.simulate(pendulum, when=la.passes("upper", 0.0), **how), la.simulate(pendulum, **how)

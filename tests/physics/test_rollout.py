@@ -97,6 +97,79 @@ def test_quaternions_and_specialised_code():
         assert_same(quick, k, quick.again(k))
 
 
+def make_pendulum(mass, length, stiffness):
+    mech = la.examples.double_pendulum(mass1=mass, length1=length)
+    mech.add_force(la.Spring("lower", stiffness, rest=0.2))
+    mech.add_force(la.Damper("upper", 0.1))
+    return mech
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=repr)
+def test_a_member_with_parameters_of_its_own_is_the_simulation_of_its_own_mechanism(integrator, starts):
+    parameters = {"mass": np.linspace(0.5, 2.0, 9), "length": np.linspace(1.5, 0.7, 9), "stiffness": 3.0}
+    dt = np.where(np.arange(9) % 3 == 0, 0.004, 0.01)
+    many = la.rollout(make_pendulum, **starts, parameters=parameters, dt=dt, steps=20, record=3, integrator=integrator, threads=2)
+    assert many.lanes == 1 and "parameters" in many.why_not_in_lanes and len(many.models) == 9
+    for k in range(9):
+        model = make_pendulum(parameters["mass"][k], parameters["length"][k], 3.0).compile()
+        assert_same(many, k, alone(model, k, **starts, dt=dt, steps=20, record=3, integrator=integrator))
+    assert_same(many, 5, la.simulate(many.models[5], **{name: starts[name][5] for name in starts}, dt=dt[5], steps=20, record_every=3,
+                                     integrator=integrator))  # fmt: skip
+    assert many.again(5).model == many.models[5]
+
+
+def test_parameters_of_members_that_fail_and_of_loops():
+    v = np.zeros((4, 2))
+    v[2] = 1e80, 1e90
+    parameters = {"mass": [0.5, 1.0, 2.0, 3.0], "length": 1.0, "stiffness": [1.0, 2.0, 3.0, 0.5]}
+    many = la.rollout(make_pendulum, q=[1.0, 2.0], v=v, parameters=parameters, dt=0.05, steps=30)
+    assert set(many.errors) == {2}
+    with pytest.raises(la.ConvergenceError) as error:
+        la.simulate(many.models[2], q=[1.0, 2.0], v=v[2], dt=0.05, steps=30)
+    assert many.errors[2].split(": ")[1] in str(error.value)
+    for k in (0, 1, 3):
+        assert_same(many, k, many.again(k))
+
+
+PARAMETERS = {
+    "belong to a function, not to": lambda make: la.rollout(make(1.0, 1.0, 1.0).compile(), parameters={"mass": 1.0}, dt=0.01, steps=1),
+    "give numbers by name": lambda make: la.rollout(make, parameters=[1.0], dt=0.01, steps=1),
+    r"member 1 \(mass = -1, length = 1, stiffness = 1\): .*mass": lambda make: la.rollout(
+        make, parameters={"mass": [1.0, -1.0], "length": 1.0, "stiffness": 1.0}, dt=0.01, steps=1
+    ),
+    r"parameters\['mass'\]: member 1 has nan": lambda make: la.rollout(make, parameters={"mass": [1.0, np.nan]}, dt=0.01, steps=1),
+    r"different sizes: 2 in parameters\['mass'\], 3 in parameters\['length'\]": lambda make: la.rollout(
+        make, parameters={"mass": [1.0, 2.0], "length": [1.0, 2.0, 3.0], "stiffness": 1.0}, dt=0.01, steps=1
+    ),
+    "different sizes: 3 in dt, 2 in parameters": lambda make: la.rollout(
+        make, parameters={"mass": [1.0, 2.0], "length": 1.0, "stiffness": 1.0}, dt=[0.1, 0.2, 0.3], steps=1
+    ),
+    "other bodies, joints": lambda make: la.rollout(
+        lambda n: la.examples.chain(int(n)), parameters={"n": [2.0, 3.0]}, dt=0.01, steps=1
+    ),
+    "in its code": lambda make: la.rollout(
+        lambda n: la.examples.chain(2).compile().specialise(), parameters={"n": [2.0, 3.0]}, dt=0.01, steps=1
+    ),
+    "not a Mechanism": lambda make: la.rollout(lambda n: n, parameters={"n": [2.0, 3.0]}, dt=0.01, steps=1),
+    "in more than numbers": lambda make: la.rollout(
+        lambda c: _with_springs(int(c)), parameters={"c": [0.0, 1.0]}, dt=0.01, steps=1
+    ),
+}  # fmt: skip
+
+
+def _with_springs(count):
+    mech = la.examples.double_pendulum()
+    for _ in range(count):
+        mech.add_force(la.Spring("lower", 3.0))
+    return mech
+
+
+@pytest.mark.parametrize("message", PARAMETERS)
+def test_parameters_that_are_wrong_are_named_before_anything_runs(message):
+    with pytest.raises(la.LeastActionError, match=message):
+        PARAMETERS[message](make_pendulum)
+
+
 @pytest.mark.parametrize("options", [{}, {"integrator": la.Maximal()}, {"guard": True}], ids=str)
 def test_loops(options):
     model = la.examples.four_bar().compile()

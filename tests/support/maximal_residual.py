@@ -1,6 +1,6 @@
 """The step in maximal coordinates once more, from definitions alone: 4x4 matrices, any number type, no formula shared with the kernels.
 
-    mu_i - target_i - (G0' lambda)_i - (half impulses of dampers)_i = 0        g(T_end) = 0
+    mu_i + (momenta of rotors)_i - target_i - (G0' lambda)_i - (half impulses of dampers)_i = 0        g(T_end, t_end) = 0
 
 mu is minus the derivative of the discrete kinetic action x'Gx / 2h in the start of the step.  G0 are complex-step derivatives of the
 constraints at the node (for constraints on velocities: the virtual displacements they forbid), dampers push along the smallest wrenches
@@ -8,6 +8,8 @@ that do work on their coordinates alone.  The Newton matrix is the complex-step 
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +30,23 @@ from leastaction.testing.row_values import row_value
 
 _TINY = 1e-40  # of complex steps
 
+Functions = Mapping[str, Callable[[Array, float], Array]]  #: name of a constraint -> h(coordinates (..., k), t)
+
 
 class StepReference:
     """One step of a network: the node, target momenta and multipliers of `flow`, and any end poses."""
 
-    def __init__(self, network: Network, flow: Flow, h: float, retraction: str):
-        self.network, self.flow, self.h, self.retraction = network, flow, h, retraction
+    def __init__(self, network: Network, flow: Flow, h: float, retraction: str, functions: Functions | None = None):
+        """functions: of constraints on coordinates, by name, in any number type."""
+        self.network, self.flow, self.h, self.retraction, self.functions = network, flow, h, retraction, functions or {}
         self.model, self.n = network.model, len(network.model.bodies)
         self.node, self.end = _poses(flow.node), _poses(flow.end)
         self.multipliers = flow.d[6 * self.n :].copy()
         self.target = flow.target[1:].copy()
+        self.time = 0.0  # at which constraints are evaluated
         self._directions = self._force_directions()  # (m, n, 6)
-        self._dampers = [self._damper(i) for i in range(1, self.n + 1)]
+        self.time = h
+        self._dampers = [self._damper_and_rotor(i) for i in range(1, self.n + 1)]
 
     def residual(self, T: Array | None = None, multipliers: Array | None = None) -> Array:
         """(..., 6n + m) for the end poses T (..., n+1, 4, 4); those of the flow if left out."""
@@ -49,8 +56,8 @@ class StepReference:
         momenta = momenta - np.einsum("...m,mne->...ne", lam, self._directions)
         for i, push in enumerate(self._dampers, start=1):
             if push is not None:
-                damping, wrenches = push  # (nv,), (nv, n, 6)
-                momenta = momenta + np.einsum("...j,jne->...ne", damping / 2 * self._increment(i, T), wrenches)
+                factor, wrenches = push  # (nv,), (nv, n, 6)
+                momenta = momenta + np.einsum("...j,jne->...ne", factor * self._increment(i, T), wrenches)
         shape = momenta.shape[:-2]
         return np.concatenate([momenta.reshape(*shape, 6 * self.n), np.broadcast_to(self.values(T), (*shape, len(lam.T)))], -1)
 
@@ -127,6 +134,11 @@ class StepReference:
         if closure.kind == base.GEAR:
             (i, j), (ratio, offset) = closure.joints, closure.numbers
             return [self._coordinates(i, T)[..., 0] - ratio * self._coordinates(j, T)[..., 0] - offset]
+        if closure.kind == base.COORDINATES:  # the node stands at the time 0
+            q = np.concatenate([self._coordinates(i, T) for i in range(1, self.n + 1)], -1)
+            first = np.cumsum([0, *(b.joint.nq for b in self.model.bodies)])
+            assert [int(x) for x in self.model.tree.link[1:, L.QI]] == first[:-1].tolist()
+            return [self.functions[closure.name](q[..., [at for at, _ in closure.arguments]], self.time)]
         return self._velocity_values(closure, T)
 
     def _seen(self, closure: Closure, T: Array) -> Array:
@@ -251,11 +263,12 @@ class StepReference:
         turn = 2 * mat.vee(mat.solve(J[..., :3, :3] + np.eye(3), J[..., :3, :3] - np.eye(3)))
         return np.concatenate([turn, J[..., :3, 3]], -1)[..., : joint.nv]
 
-    def _damper(self, i: int) -> tuple[Array, Array] | None:
-        """Damping (nv,) and wrenches (nv, n, 6) of unit joint forces at the node; None without dampers."""
+    def _damper_and_rotor(self, i: int) -> tuple[Array, Array] | None:
+        """c/2 + a/h (nv,) and wrenches (nv, n, 6) of unit joint forces at the node; None where both are zero."""
         joint, link = self.model.bodies[i - 1].joint, self.model.tree.link[i]
-        damping = self.model.tree.damping[link[L.VI] : link[L.VI] + joint.nv]
-        if not np.any(damping):
+        at = slice(link[L.VI], link[L.VI] + joint.nv)
+        factor = self.model.tree.damping[at] / 2 + self.model.tree.armature[at] / self.h
+        if not np.any(factor):
             return None
         q = self.flow.q[link[L.QI] : link[L.QI] + joint.nq]
         F = mat.rigid(joint.frame(), np.zeros(3))
@@ -269,7 +282,7 @@ class StepReference:
             for e in range(6):
                 T[e, other] = _stepped(self.node[other], e)
             out[:, other - 1] = Z @ _twists(self._joint_place(i, T)).T
-        return damping, out
+        return factor, out
 
 
 def _poses(poses: NDArray[np.float64]) -> NDArray[np.float64]:

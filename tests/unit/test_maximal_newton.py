@@ -22,12 +22,12 @@ def joint_name(joint):
     return joint.__name__ if isinstance(joint, type) else joint.name
 
 
-def check(network, flow, retraction):
-    """Every entry of the residual and of the matrix: K, G0', G1 and what dampers add."""
+def check(network, flow, retraction, functions=None):
+    """Every entry of the residual and of the matrix: K, G0', G1 and what dampers and rotors add."""
     tree, number = network.model.tree, RETRACTIONS[retraction]
     kernels.residual_entry(tree, network.net, flow, H, 0.0, number)
     kernels.matrix_entry(tree, network.net, flow, H, number)
-    reference = StepReference(network, flow, H, retraction)
+    reference = StepReference(network, flow, H, retraction, functions)
     wanted = reference.residual()
     assert np.abs(flow.r - wanted).max() < 1e-12 * np.abs(wanted).max()
     wanted = reference.matrix()
@@ -117,3 +117,28 @@ def test_every_constraint_on_velocities(on):
     few = [replace(disc, rows=disc.rows[k : k + 1]) for k in (1, 2)]
     network = build(model, (skate, disc, *few, *balls))
     check(network, place_step(network, random_state(model, rng)[0], rng), "exp")
+
+
+PLAIN = [j for j in JOINTS if not j.has_quaternion]
+
+
+@pytest.mark.parametrize("joint", PLAIN, ids=joint_name)
+def test_functions_of_coordinates_and_rotors_on_every_joint(joint):
+    """As for dampers, coordinates are differentiated as if the joint were not violated."""
+    rng = np.random.default_rng(8)
+    mech = random_mechanism(rng, 3, joints=(joint,), oddities=False, forces=False)
+    first, second, third = mech.joint_names
+    for name, body in mech.bodies.items():
+        mech.bodies[name] = replace(body, armature=rng.uniform(0.5, 1.0, size=joint.nv))
+    mech.add_constraint(la.SymbolicConstraint("mix", [third, first], lambda q, t, sp: sp.sin(q[0] + 2 * t) + q[0] * q[-1] - 0.3 * q[-1]))
+    mech.add_constraint(la.SymbolicConstraint("lead", [second], lambda q, t, sp: q[0] + q[-1] ** 2 - sp.cos(t)))
+    functions = {
+        "mix": lambda q, t: np.sin(q[..., 0] + 2 * t) + q[..., 0] * q[..., -1] - 0.3 * q[..., -1],
+        "lead": lambda q, t: q[..., 0] + q[..., -1] ** 2 - np.cos(t),
+    }
+    model = mech.compile()
+    network = build(model)
+    q, _ = random_state(model, rng)
+    flow = place_step(network, q, rng)
+    end_at(network, flow, Kinematics(mech).advanced(q, 0.2 * rng.normal(size=model.nv)))
+    check(network, flow, "exp", functions)

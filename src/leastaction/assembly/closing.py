@@ -33,7 +33,7 @@ class TreeClosing:
         self.ties, self.work = tree.make_ties(model), model.make_work()
 
     def place(self, q: Array) -> None:
-        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, q)
+        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, np.ascontiguousarray(q))
 
     def errors(self, q: Array) -> Array:
         """(m,) values of the rows."""
@@ -66,10 +66,11 @@ class TreeClosing:
 class Closing:
     """Evaluates the constraints of a network at joint coordinates: the same by the kernels of `Maximal`."""
 
-    def __init__(self, network: Network):
+    def __init__(self, network: Network, t: float = 0.0):
         self.network = network
         self.model = network.model
         self.flow = network.make_flow()
+        self.flow.time[0] = t
         self.work = self.model.make_work()
         n = len(self.model.bodies)
         self.first = sum(network.graph.rows[:n])  #: rows before it belong to the joints of the tree
@@ -100,7 +101,10 @@ class Closing:
 
     def rates(self, q: Array, v: Array) -> Array:
         """(m,) how fast the rows change when the joints move with v."""
-        return self.jacobian(q) @ v
+        rates = self.jacobian(q) @ v
+        net = self.network.net
+        rates[net.con[net.function[:, M.FN_CON], M.FIRST_ROW] - self.first] += self.flow.drift
+        return rates
 
     def holonomic(self) -> NDArray[np.bool_]:
         """(m,) which rows restrict positions."""
@@ -354,7 +358,7 @@ def _neighbours(closing: TreeClosing | Closing, q: Array, count: int = 3, size: 
 
 def _rank(jacobian: Array, rows: NDArray[np.bool_]) -> int:
     """Of some rows; what counts as zero is measured by all of them, for those alone may be nothing but rounding."""
-    largest = np.linalg.norm(jacobian, 2)
+    largest = float(np.linalg.norm(jacobian, 2))
     return int(np.sum(np.linalg.svd(jacobian[rows], compute_uv=False) > _DEPENDENT * max(largest, 1e-300)))
 
 

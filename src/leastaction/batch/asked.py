@@ -33,6 +33,10 @@ class Asked(NamedTuple):
     with_first: bool  #: is the start kept?
     watch: LimitWatch | None  #: limits at which a member stops
     guard: bool
+    models: tuple[Model, ...] = ()  #: of every member, if they have parameters of their own
+
+    def model_of(self, k: int) -> Model:
+        return self.models[min(k, len(self.models) - 1)] if self.models else self.model
 
     @property
     def rows(self) -> int:
@@ -41,7 +45,7 @@ class Asked(NamedTuple):
 
     def start(self, k: int) -> State:
         """Of member k."""
-        return State.with_velocity(self.model, float(self.starts.t[k]), self.starts.q[k], self.starts.p[k], self.starts.v[k])
+        return State.with_velocity(self.model_of(k), float(self.starts.t[k]), self.starts.q[k], self.starts.p[k], self.starts.v[k])
 
     def forces(self, k: int) -> Array:
         """(1 or steps, nv) joint forces of member k."""
@@ -73,12 +77,15 @@ def collect_starts(model: Model, states: Iterable[State] | None, q: Coordinates,
     return Starts(coordinates, np.zeros((1, model.nv)), velocities, np.zeros(1))
 
 
-def with_momenta(model: Model, starts: Starts) -> Starts:
+def with_momenta(model: Model, models: tuple[Model, ...], starts: Starts) -> Starts:
     """Starts at rest or with the momenta of their velocities, as `model.state` has them."""
     p, moving = np.zeros_like(starts.v), np.flatnonzero(starts.v.any(axis=1))
-    if len(moving):
-        q = starts.q[moving]
-        model.normalise_quaternions(q)  # once more, as `model.state` does
+    q = starts.q[moving]
+    model.normalise_quaternions(q)  # once more, as `model.state` does
+    if models:
+        for k, row in zip(moving.tolist(), q, strict=True):
+            p[k] = Evaluator(models[min(k, len(models) - 1)])(VELOCITY, 0.0, row[None], starts.v[k : k + 1]).p[0]
+    elif len(moving):
         p[moving] = Evaluator(model)(VELOCITY, 0.0, q, starts.v[moving]).p
     return starts._replace(p=p)
 
@@ -169,14 +176,15 @@ def _with_own_targets(model: Model, forces: Array) -> Array:
 
 def check_members(asked: Asked) -> None:
     """What a simulation of each member alone would refuse to start from."""
-    model, starts = asked.model, asked.starts
+    starts = asked.starts
     if asked.watch is not None and (passed := asked.watch.passed(starts.q).any(axis=1)).any():
         k = int(np.argmax(passed))
         words = "; ".join(asked.watch.in_words(limit, starts.q[k], "is") for limit in asked.watch.beyond(starts.q[k]))
         raise StateError(f"member {k}: at the start {words}; start elsewhere, or with limits='ignore'")
-    if not model.has_symbolic_joints and not model.closures:
+    if not asked.model.has_symbolic_joints and not asked.model.closures:
         return
     for k in range(len(asked.dt)):
+        model = asked.model_of(k)
         if model.has_symbolic_joints and (singular := explain_singular(model, starts.q[k])):
             raise SingularMassError(f"the start of member {k} is singular: {singular}")
         try:

@@ -21,12 +21,13 @@ Array = NDArray[np.float64]
 
 
 class Piece:
-    """All arrays of a stepper in one piece of memory, but for the model, which is shared."""
+    """All arrays of a stepper in one piece of memory, but for the model if it is shared."""
 
-    def __init__(self, stepper: CompiledStepper):
-        self._shared = stepper.model.tree
+    def __init__(self, stepper: CompiledStepper, shared: bool = True):
+        self._shared = stepper.model.tree if shared else None
         self._parts: dict[int, tuple[Any, int]] = {}  # array of the stepper -> itself, first entry in the piece
         self.size = 0
+        self.kind: list[Any] = []  #: shapes of the arrays, and all other numbers
         self._count(stepper.arrays)
         spans = sorted((array.ctypes.data, array.nbytes) for array, _ in self._parts.values() if array.nbytes)
         if any(start + size > following for (start, size), (following, _) in itertools.pairwise(spans)):
@@ -39,9 +40,12 @@ class Piece:
         if isinstance(value, np.ndarray) and id(value) not in self._parts:
             self._parts[id(value)] = (value, self.size)
             self.size += value.size
+            self.kind.append(value.shape)
         elif isinstance(value, tuple) and value is not self._shared:
             for member in value:
                 self._count(member)
+        elif not isinstance(value, (np.ndarray, tuple)):
+            self.kind.append(value)
 
     def _moved(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -108,18 +112,23 @@ class Worker:
 
     def __init__(self, group: Group):
         stepper = self.stepper = group.new_stepper()
-        self.members, self.nodes = group.members, group.nodes
-        piece = self.piece = Piece(stepper)
-        places = stepper.place_starts(Starts(*(part[:1] for part in group.asked.starts))) or []
-        at = [piece.first(part) + np.arange(part.size) for part, _ in places]
+        self.group, self.members, self.nodes = group, group.members, group.nodes
+        self.piece, at = self._piece(group)
+        piece = self.piece
         node = [piece.first(stepper.memory[TIME:]), *map(piece.first, stepper.present)]
         self.own = allocate(
             kernels.Memory, {"size": piece.size, "numbers": self.members.start.shape[1]}, all=piece.all, fresh=piece.all.copy(),
-            at=np.concatenate(at), node=np.array(node), block=stepper.make_record(BLOCK, BLOCK),
+            at=at, node=np.array(node), block=stepper.make_record(BLOCK, BLOCK),
         )  # fmt: skip
         self.address = run_address(stepper.entry, (piece.arrays, self.own.block, self.members.tau[0], 1, np.inf))
         self._run = Direct(kernels.run_members)
         self(0, 0)  # compiles what is new
+
+    def _piece(self, group: Group) -> tuple[Piece, NDArray[np.int64]]:
+        """The memory, and where in it the numbers of a start go."""
+        piece = Piece(self.stepper)
+        places = self.stepper.place_starts(Starts(*(part[:1] for part in group.asked.starts))) or []
+        return piece, np.concatenate([piece.first(part) + np.arange(part.size) for part, _ in places])
 
     def __call__(self, first: int, last: int) -> dict[int, str]:
         """Run some of the members; returns why those failed that did."""
@@ -136,6 +145,10 @@ class Worker:
 
     def _explain(self, k: int) -> str:
         self.piece.copy_out()
-        memory, end = self.stepper.memory, self.nodes.end[k]
-        reason = self.stepper.explain(int(end[STATUS]), float(memory[LAST_RESIDUAL]))
-        return f"step {end[MADE]} at t = {memory[TIME]:g} s with dt = {self.stepper.dt:g} s: {reason}"
+        return failure_in_words(self.stepper, int(self.nodes.end[k, MADE]), int(self.nodes.end[k, STATUS]))
+
+
+def failure_in_words(stepper: CompiledStepper, made: int, status: int) -> str:
+    """Where and why a stepper could make no step more."""
+    reason = stepper.explain(status, float(stepper.memory[LAST_RESIDUAL]))
+    return f"step {made} at t = {stepper.memory[TIME]:g} s with dt = {stepper.dt:g} s: {reason}"

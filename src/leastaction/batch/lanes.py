@@ -26,14 +26,17 @@ from .compiled import Group, Worker
 _WIDTHS = (2, 4, 8)
 
 
-def chosen_lanes(lanes: int | None, model: Model, integrator: Integrator, guard: bool) -> tuple[int, str]:
-    """How many members run at once in a core, and if only one, why; None: as many as this machine takes, where there is code for it."""
+def chosen_lanes(lanes: int | None, model: Model, integrator: Integrator, guard: bool, own: bool) -> tuple[int, str]:
+    """How many members run at once in a core, and if only one, why; None: as many as this machine takes, where there is code for it.
+
+    own: do members have parameters of their own?
+    """
     if lanes is not None and whole_number(lanes, 1, "lanes") not in (1, *_WIDTHS):
         raise StateError(f"lanes = {lanes}; it is 1, 2, 4 or 8, or None for what this machine takes")
     if lanes == 1:
         return 1, "lanes=1 was asked for"
     width = lanes or lanes_of_this_machine()
-    why = _obstacle(model, integrator, guard, width)
+    why = "members with parameters of their own run one after the other" if own else _obstacle(model, integrator, guard, width)
     if why and lanes is not None:
         raise StateError(f"lanes = {lanes}: {why}; leave lanes out, or give lanes=1")
     return (1, why) if why else (width, "")

@@ -53,6 +53,11 @@ class Rollout:
         return self._asked.model
 
     @property
+    def models(self) -> tuple[Model, ...]:
+        """The model of every member, if they have parameters of their own."""
+        return self._asked.models
+
+    @property
     def integrator(self) -> Integrator:
         return self._asked.integrator
 
@@ -129,7 +134,8 @@ class Rollout:
             k, row = members[np.nonzero(there)[0]], np.nonzero(there)[1]
             if len(k):
                 what, half_step = self.integrator.recording(float(self.dt[members[0]]))
-                node = ClosedEvaluator(self.model)(what, half_step, self.q[k, row], self.recorded[k, row], self.t[k, row])
+                model = self._asked.model_of(int(members[0]))
+                node = ClosedEvaluator(model)(what, half_step, self.q[k, row], self.recorded[k, row], self.t[k, row])
                 for target, source in zip(out, node, strict=True):
                     target[k, row] = source
 
@@ -140,7 +146,7 @@ class Rollout:
 
     def _alike(self) -> Iterator[NDArray[np.int64]]:
         """Members that are evaluated together: with steps of one length, and singly where constraints depend on the start."""
-        size = 1 if self.model.closures else max(1, _ROWS_AT_ONCE // max(self.t.shape[1], 1))
+        size = 1 if self.model.closures or self._asked.models else max(1, _ROWS_AT_ONCE // max(self.t.shape[1], 1))
         for length in np.unique(self.dt):
             members = np.flatnonzero(self.dt == length)
             for first in range(0, len(members), size):
@@ -164,7 +170,12 @@ class Rollout:
     @property
     def potential(self) -> Array:
         """(batch, T) gravitational and spring energy, J."""
-        return self._evaluated.energy[..., 1] + self._evaluated.energy[..., 2] + self.model.fixed_potential
+        return self._evaluated.energy[..., 1] + self._evaluated.energy[..., 2] + self._fixed_potential
+
+    @property
+    def _fixed_potential(self) -> Array:
+        """(batch, 1) or (1, 1), J."""
+        return np.array([[model.fixed_potential] for model in self.models or (self.model,)])
 
     @property
     def energy(self) -> Array:
@@ -179,14 +190,14 @@ class Rollout:
     # ------------------------------------------------------------------------------------------------- single members
 
     def again(self, k: int) -> Trajectory:
-        """Member k simulated once more, alone and with all its nodes: the same numbers (of those in lanes up to rounding), and everything that a
+        """Member k simulated once more, alone and with all its nodes: the same numbers (in lanes up to rounding), and everything that a
         run has besides."""
         if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or not -len(self) <= k < len(self):
             raise StateError(f"member {shown(k)} does not exist; there are {len(self)}, the first is 0, the last {len(self) - 1} or -1")
         k = int(k) % len(self)
         asked, forces = self._asked, self._asked.forces(k)
         return simulate(
-            asked.model, asked.start(k), dt=float(asked.dt[k]), steps=asked.steps, integrator=asked.integrator, guard=asked.guard,
+            asked.model_of(k), asked.start(k), dt=float(asked.dt[k]), steps=asked.steps, integrator=asked.integrator, guard=asked.guard,
             tau=forces[0] if len(forces) == 1 else forces, limits="ignore" if asked.watch is None else "stop",
         )  # fmt: skip
 
@@ -201,7 +212,7 @@ class Rollout:
         """Everything but the wall time and the threads."""
         if not isinstance(other, Rollout):
             return NotImplemented
-        mine, theirs = ((r.model, r.integrator, r.dt, r.steps, tuple(r._nodes), r._violations, r.errors) for r in (self, other))
+        mine, theirs = ((r.model, r.models, r.integrator, r.dt, r.steps, tuple(r._nodes), r._violations, r.errors) for r in (self, other))
         return same(mine, theirs)
 
     def __hash__(self) -> int:

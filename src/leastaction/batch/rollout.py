@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..integrators.base import CompiledStepper, Starts, checked_choice
 from ..integrators.guard import Guarded
 from ..integrators.watch import LimitWatch
 from ..kernels.stepping.members import KEPT, NOT_RUN, STATUS, STOPPED, Nodes
+from ..mechanism import Mechanism
 from ..model import Coordinates, Model, checked_model
 from ..progress import Progress
 from ..run_input import memory
@@ -23,6 +24,7 @@ from ..state import State
 from . import asked as ask
 from .compiled import Group
 from .lanes import LaneGroup, chosen_lanes
+from .parameters import OwnGroup, make_models
 from .result import Rollout
 from .singly import Singly
 from .threads import Runs, run_all, usable_cores
@@ -31,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 def rollout(
-    model: Model,
+    model: Model | Callable[..., Mechanism | Model],
     states: Iterable[State] | None = None,
     *,
     dt: ArrayLike,
@@ -39,6 +41,7 @@ def rollout(
     q: Coordinates = None,
     v: Coordinates = None,
     tau: ArrayLike | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
     integrator: Integrator | None = None,
     record: str | int = "all",
     threads: int | None = None,
@@ -54,6 +57,8 @@ def rollout(
     dt         step, s: a number, or (batch,)
     tau        joint forces: (nv,) for all, or (batch, steps, nv) held constant over each step; batch = 1: the same for all members,
                steps = 1: constant
+    parameters numbers by name, a number or (batch,) each, for a function in place of the model that makes the mechanism from them: masses,
+               lengths, stiffnesses of every member
     record     "all" nodes, every n-th and the last one, or only the "last"
     threads    by default one for every core
     lanes      members at once in the vector registers of a core, for specialised models (see docs/rollout.md): by default as many as the
@@ -72,13 +77,14 @@ def rollout(
     >>> many.q.shape, int(many.failed.sum())
     ((50, 101, 2), 0)
     """
-    asked = _asked(model, states, q, v, dt, steps, tau, integrator, record, guard, limits)
+    asked = _asked(model, states, q, v, dt, steps, tau, parameters, integrator, record, guard, limits)
+    model = asked.model
     threads = usable_cores() if threads is None else whole_number(threads, 1, "threads")
     first = asked.integrator.start(model, asked.start(0), float(asked.dt[0]))  # refuses what it cannot do
     nodes, violations = _make_nodes(asked, first.keeps_constraints)
     stop = np.zeros(1, dtype=np.int64)
     failed: dict[int, str] = {}
-    width, why_alone = chosen_lanes(lanes, model, asked.integrator, asked.guard)
+    width, why_alone = chosen_lanes(lanes, model, asked.integrator, asked.guard, bool(asked.models))
     groups = _groups(asked, first, nodes, violations, stop, width)
     compiled = groups[0].worker()  # before threads wait for each other to do it, and before time is taken
     began = time.perf_counter()
@@ -101,8 +107,14 @@ def rollout(
     return finished()
 
 
-def _asked(model, states, q, v, dt, steps, tau, integrator, record, guard, limits) -> ask.Asked:
+def _asked(model, states, q, v, dt, steps, tau, parameters, integrator, record, guard, limits) -> ask.Asked:
     """Everything that is asked, checked before anything runs."""
+    models: tuple[Model, ...] = ()
+    if parameters is not None:
+        if states is not None:
+            raise StateError("states belong to a model; with parameters give q and v")
+        models = make_models(model, parameters)
+        model = models[0]
     checked_model(model)
     steps = whole_number(steps, 0, "steps")
     every, with_first = _checked_record(record, steps)
@@ -114,12 +126,12 @@ def _asked(model, states, q, v, dt, steps, tau, integrator, record, guard, limit
     starts = ask.collect_starts(model, states, q, v)
     lengths, forces = ask.checked_steps(dt), ask.checked_forces(tau, steps, model)
     sizes = {"states": len(starts.t), "q": len(starts.q), "v": len(starts.v), "dt": len(lengths), "tau": len(forces)}
-    count = ask.agreed(sizes)
+    count = ask.agreed(sizes | {"parameters": len(models)} if models else sizes)
     whole = Starts(*(np.array(np.broadcast_to(part, (count, *part.shape[1:]))) for part in starts))
-    whole = whole if states is not None else ask.with_momenta(model, whole)
+    whole = whole if states is not None else ask.with_momenta(model, models, whole)
     watch = LimitWatch(model) if checked_choice(limits, ("stop", "ignore"), "limits") == "stop" else None
     lengths = np.array(np.broadcast_to(lengths, (count,)))
-    found = ask.Asked(model, integrator, whole, lengths, forces, steps, every, with_first, watch or None, bool(guard))
+    found = ask.Asked(model, integrator, whole, lengths, forces, steps, every, with_first, watch or None, bool(guard), models)
     ask.check_members(found)
     return found
 
@@ -156,4 +168,4 @@ def _groups(asked: ask.Asked, first, nodes: Nodes, violations: Array | None, sto
     alike = [np.flatnonzero(group == g) for g in range(len(lengths))]
     if width > 1:
         return [LaneGroup(asked, which, nodes, stop, width) for which in alike]
-    return [Group(asked, which, nodes, stop) for which in alike]
+    return [(OwnGroup if asked.models else Group)(asked, which, nodes, stop) for which in alike]

@@ -75,7 +75,7 @@ class Singly:
         asked = self.asked
         limits = "ignore" if asked.watch is None else "stop"
         simulator = _Interruptible(
-            asked.model, asked.start(k), dt=float(asked.dt[k]), integrator=asked.integrator, guard=asked.guard, limits=limits
+            asked.model_of(k), asked.start(k), dt=float(asked.dt[k]), integrator=asked.integrator, guard=asked.guard, limits=limits
         )  # fmt: skip
         simulator.stop = self.stop
         forces = asked.forces(k)

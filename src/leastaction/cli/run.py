@@ -10,12 +10,13 @@ from typing import Any
 import leastaction as la
 
 from . import files
+from .stops import stops
 
 HELP = "simulate a mechanism from a file"
 STOPPED = 3  #: exit code of a run that ended at a limit
 
 EPILOG = """\
-exit codes: 0 finished, 1 error (explained on stderr), 2 wrong usage, 3 stopped where a joint went beyond its limit
+exit codes: 0 finished, or ended by --stop, 1 error (explained on stderr), 2 wrong usage, 3 stopped where a joint went beyond its limit
 
   leastaction run panda.urdf --ignore dynamics --q panda_joint4=-1.5 --duration 2 --out run.npz --page run.html
   leastaction run panda.urdf --ignore dynamics --duration 3600 --out run.h5             killed?  The same again with --resume goes on
@@ -26,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_file(parser)
     files.add_start(parser)
     parser.add_argument("--integrator", choices=files.INTEGRATORS, default="variational", help="how steps are made")
+    parser.add_argument(
+        "--stop", action="append", default=[], metavar="'JOINT > VALUE'",
+        help="end where a coordinate, or x, y or z of a frame ('tip.z < 0'), passes a value; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--record-every", type=int, default=1, metavar="N", help="keep every n-th step")
     parser.add_argument(
         "--out", type=Path, help="write the run to this .h5, .npz or .csv file; to .h5 while it is made, so that nothing is lost"
@@ -44,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         model, state, dt=arguments.dt, duration=arguments.duration, integrator=files.integrator(arguments.integrator),
         limits=arguments.limits, record_every=arguments.record_every, progress=False if arguments.json else None,
         record_to=arguments.out if files.streams(arguments.out) else None, resume=arguments.resume,
+        when=stops(arguments.stop, model, state),
     )  # fmt: skip
     written = []
     if arguments.out is not None:
@@ -62,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(result)
         for title, sentences in (("note", (*moved, *model.notes)), ("wrote", written)):
             print("".join(f"{title:<11}  {sentence}\n" for sentence in sentences), end="")
-    return 0 if result.message == "finished" else STOPPED
+    return 0 if result.message == "finished" or any(event.terminal for event in result.events) else STOPPED
 
 
 def described(result: la.Trajectory, moved: list[str], written: list[str]) -> dict[str, Any]:
@@ -75,6 +81,7 @@ def described(result: la.Trajectory, moved: list[str], written: list[str]) -> di
         "time": float(result.t[-1]),
         "message": result.message,
         "warnings": list(result.warnings),
+        "events": [{"name": event.name, "time": event.t} for event in result.events],
         "notes": [*moved, *result.model.notes],
         "energy": {"start": energy[0], "least": energy.min(), "greatest": energy.max(), "end": energy[-1]},
         "constraint error": result.constraint_error.max(),

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..compiling.records import allocate
 from ..errors import MechanismError
-from ..joints.primitives import Primitive
+from ..joints import Spherical
+from ..joints.primitives import TURN_X, TURN_Y, TURN_Z, Primitive
 from ..kernels.lagrangian import frames as kernels
 from ..kernels.tree import layout as L
 from ..model import Model
@@ -19,29 +20,43 @@ from ..pose import Pose
 Array = NDArray[np.float64]
 
 _STILL = Primitive(kernels.STILL)
+_BALL = (Primitive(TURN_X), Primitive(TURN_Y), Primitive(TURN_Z))
 
 
-def make_frames(model: Model, primitive: bool = False) -> kernels.Frames:
-    """The frames of a model.  Joints that are not rotations and translations by one coordinate each are refused by name."""
+def make_frames(model: Model, primitive: bool = False, balls: bool = False) -> kernels.Frames:
+    """The frames of a model.  Joints that are not rotations and translations by one coordinate each are refused by name.
+
+    balls   take ball joints too: three turns from where they stand
+    """
     tree = model.tree
     builder = _Builder()
     for i, body in enumerate(model.bodies, start=1):
-        motions = body.joint.primitives()
+        ball = balls and isinstance(body.joint, Spherical)
+        motions = _BALL if ball else body.joint.primitives()
         if motions is None:
             raise MechanismError(
                 f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's integrator needs joints that are "
-                "rotations and translations by one coordinate each; use Variational(), or replace it by Universal, Revolute and "
-                "Prismatic joints"
+                f"{'ball joints or ' if balls else ''}rotations and translations by one coordinate each; use Variational(), or replace it "
+                "by Universal, Revolute and Prismatic joints"
             )
-        parent, coordinate = int(tree.link[i, L.PARENT]), int(tree.link[i, L.VI])
+        parent, coordinate, at_q = int(tree.link[i, L.PARENT]), int(tree.link[i, L.VI]), int(tree.link[i, L.QI])
+        if ball and tree.stiffness[coordinate : coordinate + 3].any():
+            raise MechanismError(
+                f"joint {body.joint_name!r} is a Spherical with a Spring, which Midpoint does not know; use Variational(), or springs "
+                "between points"
+            )
         place = Pose(tree.body[i, L.PLACE_P : L.PLACE_P + 3], rotation=tree.body[i, L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
         at = builder.of_body[parent]
         if primitive:
             for step in _primitives(place):
                 at = builder.add(at, _STILL, step)
             place = Pose()
+        if ball:
+            builder.add_ball(at_q, coordinate)
         for j, motion in enumerate(motions):
-            at = builder.add(at, motion, place if j == 0 else Pose(), coordinate + j)
+            at = builder.add(at, motion, place if j == 0 else Pose(), coordinate + j, -1 if ball else at_q + j)
+            if ball and j == 0:
+                builder.ball[at] = len(builder.balls) - 1
         builder.of_body.append(at)
         inertia = tree.body[i, L.MASS : L.BODY_COLUMNS]
         if primitive and inertia[0] > 0.0:
@@ -74,17 +89,27 @@ class _Builder:
 
     def __init__(self) -> None:
         self.parent, self.motion, self.coordinate, self.pitch = [0], [kernels.STILL], [-1], [0.0]
+        self.place, self.ball = [-1], [-1]
+        self.balls: list[tuple[int, int]] = []
+        self.plain: list[tuple[int, int]] = []
         self.above: list[list[int]] = [[]]
         self.body = [np.zeros(L.BODY_COLUMNS)]
         self.of_body = [0]
 
-    def add(self, parent: int, primitive: Primitive, place: Pose, coordinate: int = -1) -> int:
+    def add_ball(self, q: int, v: int) -> None:
+        self.balls.append((q, v))
+
+    def add(self, parent: int, primitive: Primitive, place: Pose, coordinate: int = -1, q: int = -1) -> int:
         row = np.zeros(L.BODY_COLUMNS)
         row[L.PLACE_R : L.PLACE_R + 9] = place.R.ravel()
         row[L.PLACE_P : L.PLACE_P + 3] = place.p
         self.parent.append(parent)
         self.motion.append(primitive.motion)
         self.coordinate.append(coordinate)
+        self.place.append(q)
+        self.ball.append(-1)
+        if q >= 0:
+            self.plain.append((q, coordinate))
         self.pitch.append(primitive.pitch)
         self.above.append(self.above[parent] + ([coordinate] if coordinate >= 0 else []))
         self.body.append(row)
@@ -102,9 +127,11 @@ class _Builder:
         read, write = self._rows(depth)
         body = np.array(self.body)
         sizes = {"f": count, "n": len(tree.link) - 1, "nv": len(tree.stiffness), "deepest": max(int(depth.max()), 1)}
+        sizes |= {"nq": len(tree.rest), "balls": len(self.balls), "plain": len(self.plain)}
         return allocate(
             kernels.Frames, sizes,
-            parent=self.parent, motion=self.motion, coordinate=self.coordinate, read=read, write=write, depth=depth, above=above, body=body,
+            parent=self.parent, motion=self.motion, coordinate=self.coordinate, place=self.place, ball=self.ball, balls=self.balls,
+            plain=self.plain, read=read, write=write, depth=depth, above=above, body=body,
             massive=np.any(body[:, L.MASS :] != 0.0, axis=1), of_body=self.of_body, pitch=self.pitch, gravity=tree.gravity,
             stiffness=tree.stiffness, rest=tree.rest,
         )  # fmt: skip

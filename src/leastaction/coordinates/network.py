@@ -64,6 +64,8 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     kinds: list[int] = []
     rows: list[list[float]] = []
     slots: list[tuple[int, int]] = []  # (body, constraint)
+    functions: list[list[int]] = []
+    arguments: list[list[int]] = []
 
     def add(a: int, b: int, pose_a: Pose, pose_b: Pose, kind: int, on: Sequence[int]) -> int:
         """A constraint without rows yet; poses in the frames of the tree."""
@@ -103,11 +105,17 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             add_frame_rows(a, b, pose_a, pose_b, closure.rows)
         elif closure.kind == base.GEAR:
             _add_gear(model, closure, add, add_row)
-        elif closure.kind in (base.COORDINATES, base.SPEEDS):
-            what = "coordinates" if closure.kind == base.COORDINATES else "coordinates and velocities"
+        elif closure.kind == base.COORDINATES:
+            moved = [_body_of_coordinate(model, v) for _, v in closure.arguments]
+            slot = {i: len(slots) + 2 * k for k, i in enumerate(dict.fromkeys(moved))}
+            c = add(0, 0, Pose(), Pose(), M.FUNCTION, [b for i in slot for b in (int(model.tree.link[i, L.PARENT]), i)])
+            add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
+            functions.append([c, closure.function.address, len(arguments)])
+            arguments.extend([i, q, v, slot[i]] for i, (q, v) in zip(moved, closure.arguments, strict=True))
+        elif closure.kind == base.SPEEDS:
             raise MechanismError(
-                f"{closure.name} is a function of joint {what}, which cannot be written as a constraint between bodies; "
-                "use integrator=Variational()"
+                f"{closure.name} is a function of joint coordinates and velocities, which is not a constraint between bodies; use "
+                "integrator=Variational()"
             )
         else:
             add(a, b, pose_a, pose_b, VELOCITY_KINDS[closure.kind], (a, b))
@@ -118,19 +126,19 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         parent=[0, *model.tree.link[1:, L.PARENT].tolist()],
         rows=[c[M.ROWS] for c in con],
         bodies=[tuple(sorted({i for i, which in slots[c[M.FIRST_SLOT] : c[M.FIRST_SLOT] + c[M.SLOTS]] if i > 0})) for c in con],
-        damped=[i for i in range(1, n + 1) if _damping(model, i)],
+        damped=[i for i in range(1, n + 1) if _coupled(model, i)],
         light=[i for i in range(1, n + 1) if _is_light(model, i, com[i])],
     )
     tables = tabulate(graph, eliminate(graph, order))
     symbolic = [c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE]
     sizes = {
         "n": n, "nc": len(con), "m": len(rows), "ns": len(slots), "symbolics": len(symbolic), "dampers": len(graph.damped),
-        "nf": len(tables.front), "indices": len(tables.index),
+        "nf": len(tables.front), "indices": len(tables.index), "functions": len(functions), "arguments": len(arguments),
     }  # fmt: skip
     net = allocate(
-        Net, sizes, body=_bodies(model, com), com=com, con=con, symbolic=symbolic, place=place, row_kind=kinds, row=rows,
-        slot=_slots(tables, slots, n, graph), block=_blocks(tables, n), damped=_damped(tables, graph), front=tables.front,
-        index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
+        Net, sizes, body=_bodies(model, com), com=com, con=con, symbolic=symbolic, function=functions, argument=arguments, place=place,
+        row_kind=kinds, row=rows, slot=_slots(tables, slots, n, graph), block=_blocks(tables, n), damped=_damped(tables, graph),
+        front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip
     return Network(model, net, graph, tables, closures, sizes)
 
@@ -181,9 +189,16 @@ def _is_light(model: Model, i: int, com: Array) -> bool:
     return model.tree.body[i, L.MASS] == 0.0 or moments[0] <= 1e-9 * size
 
 
-def _damping(model: Model, i: int) -> bool:
+def _coupled(model: Model, i: int) -> bool:
+    """Has the joint of body i a damper or a rotor?"""
     v, nv = int(model.tree.link[i, L.VI]), int(model.tree.link[i, L.NV])
-    return bool(np.any(model.tree.damping[v : v + nv] != 0.0))
+    return bool(np.any(model.tree.damping[v : v + nv] != 0.0) or np.any(model.tree.armature[v : v + nv] != 0.0))
+
+
+def _body_of_coordinate(model: Model, v: int) -> int:
+    """Row of the body whose joint has the velocity at place v."""
+    link = model.tree.link
+    return next(i for i in range(1, len(link)) if link[i, L.VI] <= v < link[i, L.VI] + link[i, L.NV])
 
 
 def _slots(tables: Tables, slots: list[tuple[int, int]], n: int, graph: Graph) -> NDArray[np.int64]:

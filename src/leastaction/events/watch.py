@@ -5,7 +5,7 @@ The steps are those that are made without events, bit for bit: whatever is found
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ class Stop:
 
     occurrence: Occurrence
     step: Shortened | None  #: the shorter step that leads there; None: it is the end of the step itself
+    length: float  #: of that step, s
+    further: int = 0  #: steps that the stepper made beyond the node before it
 
 
 class EventWatch:
@@ -69,7 +71,7 @@ class EventWatch:
             thin(self._fine, record, bool(result.limit))
             done += result.steps
             if result.failure or result.limit or result.event or result.steps < size:
-                return Advance(done, result.failure, result.residual, result.limit, result.event)
+                return Advance(done, result.failure, result.residual, result.limit, result.event, result.outside)
         return Advance(done)
 
     def look(self, made: Record, tau: Array, result: Advance) -> Advance:
@@ -84,22 +86,23 @@ class EventWatch:
             forces = tau if len(tau) == 1 else tau[k : k + 1]
             stop = self._in_step(made, int(k), forces, values[:, k : k + 2], np.flatnonzero(happened[:, k]), bool(k == limit))
             if stop is not None:
+                further = int(made.cursor[STEPS]) - int(k)
                 made.cursor[STEPS] = made.cursor[ROWS] = k
-                return Advance(int(k) + 1, event=stop)
+                return Advance(int(k) + 1, event=replace(stop, further=further))
         if rows:
             self._last, self._values = self._node(made, rows - 1), values[:, rows].copy()
         if limit < 0:
             return result
         made.cursor[STEPS] = made.cursor[ROWS] = rows
         assert self.limits is not None
-        return Advance(rows, limit=self.limits.in_words(self.limits.beyond(made.q[limit])[0], made.q[limit]))
+        return self.limits.ended(Advance(rows), made.q[limit])
 
     def _node(self, record: Record, row: int) -> State:
         return State.of_node(self._model, float(record.t[row]), record.q[row].copy(), record.p[row].copy(), self._evaluate)
 
     def _values_at(self, made: Record, rows: int) -> Array:
         """(events, 1 + rows) at the last node and at those of the record; fewer if a terminal event makes the others meaningless."""
-        values = np.zeros((len(self.events), rows + 1))
+        values = np.full((len(self.events), rows + 1), np.nan)  # which passes nothing
         values[:, 0] = self._values
         for k, function in self._vectorised:
             values[k, 1:] = function(made.q[:rows])
@@ -149,4 +152,4 @@ class EventWatch:
         seconds = crossing(value, length, first, last, max(event.tol, 4.0 * np.spacing(abs(end.t))))
         step = tried.get(seconds)
         state = State.with_velocity(self._model, end.t, end.q, end.p, end.v) if step is None else step.state
-        return Stop(Occurrence(event.name, float(state.t), state, bool(first < 0.0), event.terminal), step)
+        return Stop(Occurrence(event.name, float(state.t), state, bool(first < 0.0), event.terminal), step, seconds)

@@ -131,3 +131,31 @@ def dress_puppet(mech: Mechanism) -> None:
     for side in ("left", "right"):
         for limb, length, color in (("arm", 0.20, RED), ("forearm", 0.20, GOLD), ("thigh", 0.25, BLUE), ("shank", 0.25, DARK)):
             add_bar(mech, f"{side} {limb}", (0, 0, 0), (0, 0, -length), 0.026, color)
+
+
+def dress_car(mech: Mechanism, wheelbase: float, track: float, radius: float) -> None:
+    """Body and cabin of `car`; wheels are drawn from what rolls."""
+    middle = wheelbase / 2
+    mech.add_shape("chassis", Box((1.5 * wheelbase, 0.7 * track, 1.3 * radius)), Pose(xyz=(middle, 0, 0.9 * radius)), color=RED)
+    mech.add_shape("chassis", Box((0.65 * wheelbase, 0.62 * track, 1.4 * radius)), Pose(xyz=(0.9 * middle, 0, 2.2 * radius)), color=DARK)
+
+
+def dress_bicycle(mech: Mechanism) -> None:
+    """Tubes of `bicycle` and its rider, z down; the frame's origin is the rear hub, the fork's where its axis meets the ground."""
+    seat, head, crank = (0.25, 0, -0.62), (0.81, 0, -0.60), (0.42, 0, 0.03)
+    for a, b in (((0, 0, 0), seat), ((0, 0, 0), crank), (crank, seat), (seat, head), (crank, head)):
+        add_bar(mech, "frame", a, b, 0.018, BLUE)
+    hub, top = (-0.08, 0, -0.35), (-0.29, 0, -0.92)
+    add_bar(mech, "fork", hub, top, 0.016, STEEL)
+    add_bar(mech, "fork", (-0.31, -0.25, -0.97), (-0.31, 0.25, -0.97), 0.014, DARK)
+    add_bar(mech, "fork", top, (-0.31, 0, -0.97), 0.014, STEEL)
+    add_bar(mech, "frame", (0.25, 0, -0.70), (0.45, 0, -1.15), 0.13, GOLD)
+    mech.add_shape("frame", Sphere(0.12), Pose(xyz=(0.5, 0, -1.42)), color=GOLD)
+
+
+def dress_stone(mech: Mechanism, half_axes: tuple[float, float, float]) -> None:
+    """The ellipsoid of `rattleback` as slices, z up to its rim."""
+    a, b, c = half_axes
+    for z in np.linspace(-0.95, -0.05, 7):
+        wide = float(np.sqrt(1 - z * z))
+        mech.add_shape("stone", Box((1.7 * a * wide, 1.7 * b * wide, 0.15 * c)), Pose(xyz=(0, 0, z * c)), color=GREEN)

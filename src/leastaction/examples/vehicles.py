@@ -9,6 +9,7 @@ from ..errors import MechanismError
 from ..joints import Free, Planar, Revolute
 from ..mechanism import Mechanism
 from ..pose import Pose
+from .look import dress_bicycle, dress_car, dress_stone
 
 _Y, _Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -70,6 +71,7 @@ def car(wheelbase: float = 2.5, track: float = 1.5, radius: float = 0.3, linkage
                 lambda q, sp: sp.sin(q[0] - q[1]) - ratio * sp.sin(q[0]) * sp.sin(q[1]),
             )
         )
+    dress_car(mech, wheelbase, track, radius)
     return mech
 
 
@@ -110,6 +112,8 @@ def rattleback() -> Mechanism:
     mech.add_body("stone", joint=Free(), placement=Pose(xyz=(0, 0, 0.02)), mass=1.0, com=(0, 0, -0.01),
                   inertia=((2e-4, -2e-5, 0), (-2e-5, 1.6e-3, 0), (0, 0, 1.7e-3)))  # fmt: skip
     mech.add_constraint(RollingEllipsoid("stone", (0.2, 0.03, 0.02)))
+    dress_stone(mech, (0.2, 0.03, 0.02))
+    mech.add_frame("end", "stone", Pose(xyz=(0.2, 0, 0)))
     return mech
 
 
@@ -133,4 +137,5 @@ def bicycle() -> Mechanism:
     mech.add_body("front", "fork", Revolute(_Y), Pose(xyz=front), mass=3.0, inertia=(0.1405, 0.28, 0.1405))
     mech.add_constraint(Rolling("rear", r_rear, normal=(0, 0, -1)))
     mech.add_constraint(Rolling("front", r_front, normal=(0, 0, -1)))
+    dress_bicycle(mech)
     return mech

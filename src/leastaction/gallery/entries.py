@@ -163,7 +163,7 @@ ENTRIES = (
     Entry(
         "jansen-walker", "Jansen walker",
         "Theo Jansen's legs turn the circle of a crank into steps: twelve loops, one degree of freedom.",
-        "jansen_walker", 1e-3, 6.0, v={"crank": 4.0}, loops=True, every=4, traces=("left1 toe", "right1 toe"), moment=0.5,
+        "jansen_walker", 1e-3, 6.0, v={"crank": 80.0}, loops=True, every=4, traces=("left1 toe", "right1 toe"), moment=0.5,
     ),
     Entry(
         "scissor-lift", "Scissor lift",
@@ -191,6 +191,23 @@ ENTRIES = (
         "sleigh", "Chaplygin sleigh",
         "A plate on a knife edge draws cusps on the ice and, with no friction at all, ends up going straight.",
         "chaplygin_sleigh", 5e-3, 6.0, v={"sleigh": (-0.25, 0.0, 3.0)}, loops=True, method=Maximal, every=2, traces=("sleigh",),
+    ),
+    Entry(
+        "bicycle", "Bicycle that balances itself",
+        "Nobody steers: pushed sideways at five metres per second, the benchmark bicycle steers into its fall and runs straight again.",
+        "bicycle", 5e-3, 6.0, v={"frame": (0.3, 0.0, 0.0, 5.0, 0.0, 0.0)}, loops=True, every=2, traces=("rear", "front"),
+        moment=0.1, near=True,
+    ),
+    Entry(
+        "car", "Car on ideal wheels",
+        "Four wheels that do not slip and an exact steering linkage: two rows say the same, are found and left out.",
+        "car", 1e-2, 8.0, q={"knuckle left": 0.35}, v={"chassis": (5.0, 0.0, 0.65)}, loops=True, every=2,
+        traces=("front left", "rear right"), moment=0.2, near=True,
+    ),
+    Entry(
+        "rattleback", "Rattleback",
+        "Spun the wrong way, the stone begins to rattle, stops and turns back, without friction and without any help.",
+        "rattleback", 1e-3, 5.0, v={"stone": (0.02, 0.01, -5.0, 0.0, 0.0, 0.0)}, loops=True, every=4, traces=("end",), near=True,
     ),
     Entry(
         "torus-chain", "Chain of rings",

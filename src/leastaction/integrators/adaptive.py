@@ -1,27 +1,31 @@
-"""Variable step without losing structure: a reversible step-density controller around the variational integrator."""
+"""Variable step without losing structure: a reversible step-density controller around a self-adjoint integrator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..assembly.closing import explain_dependent, tie
+from ..assembly.closing import tie
 from ..checks import number, shown
 from ..compiling.address import compile_force
 from ..compiling.records import allocate
-from ..coordinates import ties as tree
-from ..dynamics import explain_singular
 from ..errors import StateError
 from ..forces.functions import once
-from ..kernels.solving.memory import TIME, make_memory
+from ..kernels.maximal.evaluate import momenta_entry
+from ..kernels.solving.memory import TIME
 from ..kernels.stepping import adaptive as kernels
+from ..kernels.stepping import control
+from ..kernels.stepping import maximal_adaptive as maximal_kernels
+from ..kernels.stepping import midpoint_adaptive as midpoint_kernels
 from ..kernels.stepping.loop import BAD_DENSITY
-from ..kernels.stepping.record import Record
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, Stepper, checked_choice
-from .variational import Variational, place_in_tree, put_tied_node
+from .maximal import Maximal, MaximalStepper
+from .midpoint import Midpoint, MidpointStepper, midpoint_arrays
+from .variational import Variational, VariationalStepper, place_in_tree
 
 CONTROLLERS = ("reversible", "naive")
 
@@ -29,7 +33,7 @@ CONTROLLERS = ("reversible", "naive")
 class AdaptiveStep(Integrator):
     """Steps of the length dt / density: long where little happens, short where much does, and still without energy drift.
 
-    base        Variational(...), whose steps are made
+    base        Variational(...), Maximal(...) or Midpoint(...), whose steps are made
     density     "speed": sqrt(1 + |v|^2 / speed^2), v all joint velocities together, so that dt is the step at rest;
                 or a function density(t, q, v, out) that writes a positive number to out[0].  It is compiled like a CustomForce,
                 has to be smooth, and must not change when velocities change their sign
@@ -48,14 +52,15 @@ class AdaptiveStep(Integrator):
 
     def __init__(
         self,
-        base: Variational | None = None,
+        base: Variational | Maximal | Midpoint | None = None,
         density: str | Callable[..., None] = "speed",
         speed: float = 1.0,
         controller: str = "reversible",
     ):
         self.base = Variational() if base is None else base
-        if not isinstance(self.base, Variational) or not self.base.has_composed_code:
-            raise StateError(f"base = {shown(base)}; AdaptiveStep needs Variational(...)")
+        if not isinstance(self.base, tuple(_STEPPERS)) or not self.base.self_adjoint or not self.base.has_composed_code:
+            raise StateError(f"base = {shown(base)}; AdaptiveStep needs Variational(...), Maximal(...) or Midpoint(alpha=0.5)")
+        self.plain_coordinates = self.base.plain_coordinates  # type: ignore[misc]
         if not (isinstance(density, str) and density == "speed") and not callable(density):
             raise StateError(f'density = {shown(density)}; give "speed" or a function density(t, q, v, out)')
         self.density = density
@@ -69,78 +74,113 @@ class AdaptiveStep(Integrator):
         return {"base": self.base, "density": name, "speed": self.speed, "controller": self.controller}
 
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
+        if isinstance(self.base, Midpoint):
+            self.base.refuse_model(model)
         self.refuse_charts(model)
         why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
         self.refuse_servos(model, why)
         self.refuse_dry_friction(model, why)
-        return AdaptiveStepper(self, model, state, dt)
+        return self._stepper(model, state, dt)
+
+    def _stepper(self, model: Model, state: State, dt: float, density: float = 0.0) -> AdaptiveStepper:
+        kind = next(kind for base, kind in _STEPPERS.items() if isinstance(self.base, base))
+        return kind(self, model, state, dt, density)
 
     @property
-    def single(self) -> Variational:
+    def single(self) -> Integrator:
         return self.base
 
     def turn_round(self, stepper: Stepper, state: State) -> AdaptiveStepper:
         assert isinstance(stepper, AdaptiveStepper)  # made by `start`
-        return AdaptiveStepper(self, stepper.model, state, stepper.dt, stepper.node_density)
+        return self._stepper(stepper.model, state, stepper.dt, stepper.node_density)
 
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.0
 
 
 class AdaptiveStepper(CompiledStepper):
-    integrator: AdaptiveStep
+    """What is added to the stepper of the base."""
 
-    def __init__(self, integrator: AdaptiveStep, model: Model, state: State, dt: float, density: float = 0.0):
+    adaptive: AdaptiveStep
+    controller: control.Controller
+
+    def __init__(self, adaptive: AdaptiveStep, model: Model, state: State, dt: float, density: float = 0.0):
         """density: at the first node, where a run is continued; 0 means what the density function says."""
-        super().__init__(integrator, model, dt)
-        self.work, self.memory = model.make_work(), make_memory(state.t)
-        self.work.q[:] = state.q
-        self.work.target[:] = state.p
-        self.work.d[:] = state.v
-        middle = model.make_middle() if integrator.base.quadrature == "midpoint" else None
-        self.ties: tree.Ties | None = None
-        if model.closures:
-            self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
-            self.ties.least[:] *= tree.rounding(integrator.base.tol)
-            self.multipliers, self.keeps_constraints = len(self.ties.lam), True
-        self._compiled = once(compile_force, integrator.density) if callable(integrator.density) else None
+        self.adaptive = adaptive
+        self._compiled = once(compile_force, adaptive.density) if callable(adaptive.density) else None
+        ties = tie(model, state.q, state.v, state.t, dt)[0] if model.closures else None
         self.controller = allocate(
-            kernels.Controller, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv},
-            reversible=int(integrator.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,
-            speed=integrator.speed, clock=np.array([density, 0.0, 0.0]), work=model.make_work(),
-            con=None if self.ties is None else tree.Ties(*map(np.copy, self.ties)),
+            control.Controller, {"n": len(model.bodies), "nq": model.nq, "nv": model.nv},
+            reversible=int(adaptive.controller == "reversible"), address=-1 if self._compiled is None else self._compiled.address,
+            speed=adaptive.speed, clock=np.array([density, 0.0, 0.0]), work=model.make_work(), con=ties,
         )  # fmt: skip
-        self.arrays = kernels.Arrays(
-            model.tree, self.work, middle, self.ties, self.controller, self.memory, integrator.base.numbers(dt, patient=True)
-        )  # fmt: skip
-        self.compile(kernels.run)
-
-    def place_starts(self, many: Starts):
-        if self.ties is not None:
-            return None
-        return [*self.place_times(many, self.memory), *place_in_tree(self.work, many, many.v)]
-
-    @property
-    def present(self):
-        return self.work.q, self.work.target
+        super().__init__(adaptive.base, model, state, dt)  # type: ignore[call-arg, arg-type]
 
     @property
     def node_density(self) -> float:
         """The density now: start a stepper with it to continue, or to go back from here."""
-        return kernels.node_density(self.arrays, np.zeros(self.model.nv))
+        q, p = self.node
+        return control.node_density(self.model.tree, q, p, self.controller, float(self.memory[TIME]), self.dt, np.zeros(self.model.nv))
 
-    def write(self, record: Record) -> None:
-        put_tied_node(record, self.memory, self.work, self.ties)
+    @property
+    def node(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coordinates and joint momenta of the present node."""
+        return self.present
 
     def explain(self, status: int, residual: float) -> str:
-        singular = explain_singular(self.model, self.work.q)
-        if singular:
-            return singular
-        if self.ties is not None and (dependent := explain_dependent(self.model, self.work.q, float(self.memory[TIME]))):
-            return dependent
         if status == BAD_DENSITY:
             return (
                 f"the step density is {self.controller.out[0] if self._compiled else float('nan'):.3g}, not positive; "
                 "it may not vary faster than the steps can follow: give a smoother density function or a smaller dt"
             )
-        return f"the residual stays at {residual:.3g}; try a smaller dt or a density that is larger there"
+        return f"{super().explain(status, residual)}, or a density that is larger there"
+
+
+class AdaptiveVariational(AdaptiveStepper, VariationalStepper):
+    def set_up(self) -> None:
+        self.work.d[:] /= self.dt
+        numbers = self.integrator.numbers(self.dt, patient=True)
+        self.arrays = kernels.Arrays(self.model.tree, self.work, self.middle, self.ties, self.controller, self.memory, numbers)
+        self.compile(kernels.run)
+
+    def place_starts(self, many: Starts):
+        return place_velocities(self, many)
+
+
+class AdaptiveMidpoint(AdaptiveStepper, MidpointStepper):
+    def set_up(self) -> None:
+        self.work.d[:] /= self.dt
+        plain = midpoint_arrays(self.model, self.work, self.ties, self.memory, self.integrator.numbers(self.dt))
+        self.arrays = midpoint_kernels.Adaptive(self.model.tree, plain, self.controller)
+        self.compile(midpoint_kernels.run)
+
+    def place_starts(self, many: Starts):
+        return place_velocities(self, many)
+
+
+class AdaptiveMaximal(AdaptiveStepper, MaximalStepper):
+    def set_up(self) -> None:
+        self.flow.d[:] /= self.dt
+        net, numbers = self.network.net, self.integrator.numbers(self.dt)
+        self.arrays = maximal_kernels.Adaptive(self.model.tree, net, self.flow, self.controller, self.memory, np.zeros(2), numbers)
+        self.compile(maximal_kernels.run)
+
+    @property
+    def node(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        momenta = np.empty(self.model.nv)
+        momenta_entry(self.model.tree, self.network.net, self.flow, momenta)
+        return self.flow.q, momenta
+
+
+_STEPPERS: dict[type[Integrator], type[AdaptiveStepper]] = {
+    Variational: AdaptiveVariational,
+    Midpoint: AdaptiveMidpoint,
+    Maximal: AdaptiveMaximal,
+}
+
+
+def place_velocities(stepper: AdaptiveVariational | AdaptiveMidpoint, many: Starts):
+    """For `la.rollout`: what many starts write to the memory of steps of changing length in joint coordinates."""
+    if stepper.ties is not None:
+        return None
+    return [*stepper.place_times(many, stepper.memory), *place_in_tree(stepper.work, many, many.v)]

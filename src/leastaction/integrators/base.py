@@ -34,6 +34,7 @@ class Advance:
     residual: float = 0.0
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
     event: Any = None  #: or where within the last step, which does not count, the run ends; see events/watch.py
+    outside: bool = False  #: was that where the joint is not described any more, and is that an error?
 
 
 class Starts(NamedTuple):
@@ -74,6 +75,9 @@ class Stepper:
     def recall(self, memory: Memory) -> None:
         """Be as another stepper was, started from the same state, when it said `remember`."""
         raise TypeError(f"{type(self).__name__} does not say how it goes on: override remember() and recall(memory)")
+
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        """What `before` kept account of: without its last `further` steps, in place of which one of so many seconds led here."""
 
     def make_record(self, rows: int, steps: int, every: int = 1) -> Record:
         """An empty record of this stepper with room for so many nodes and steps."""
@@ -142,6 +146,14 @@ class CompiledStepper(Stepper):
         )
 
 
+class InStages(CompiledStepper):
+    """Added to the stepper of an integrator: a sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
+
+    def __init__(self, integrator: Integrator, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
+        self.gammas = gammas
+        super().__init__(integrator, model, state, dt)  # type: ignore[call-arg, arg-type]
+
+
 class Integrator(Carrier):
     """Base class.  A new integrator is a new file with a subclass and its stepper."""
 
@@ -168,12 +180,13 @@ class Integrator(Carrier):
                 "use integrator=Variational() or Maximal()"
             )
 
-    def refuse_charts(self, model: Model) -> None:
-        """To be called by integrators that cannot change the coordinates of a joint on the way."""
+    def refuse_charts(self, model: Model, made_of: str = "") -> None:
+        """To be called by integrators that cannot change the coordinates of a joint on the way; made_of: said before the name."""
         charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
         if charted:
             raise StateError(
-                f"{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational(), or give them one chart"
+                f"{made_of}{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational() or Maximal(), "
+                "or give them one chart"
             )
 
     def refuse_armature(self, model: Model) -> None:

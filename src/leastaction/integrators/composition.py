@@ -38,7 +38,7 @@ DEFAULT_SCHEMES = {4: "suzuki", 6: "kahan-li"}
 class Composition(Integrator):
     """Order 4 or 6 from a self-adjoint integrator of order 2: s of its steps make one.
 
-    base    the integrator composed, Variational() by default; any self-adjoint one
+    base    the integrator composed, Variational() by default; Maximal(), Midpoint(), Trapezoid() or any self-adjoint one
     order   4 or 6
     scheme  "suzuki" (order 4, 5 stages, the default), "triple-jump" (order 4, 3 stages: cheaper, much larger error constant),
             "kahan-li" (order 6, 9 stages, the default), "yoshida" (order 6, 7 stages)
@@ -59,7 +59,10 @@ class Composition(Integrator):
     def __init__(self, base: Integrator | None = None, order: int | None = None, scheme: str | None = None):
         self.base = Variational() if base is None else base
         if not isinstance(self.base, Integrator) or not self.base.self_adjoint or self.base.order != 2:
-            raise StateError(f"base = {shown(base)}; a composition needs a self-adjoint integrator of order 2, for example Variational()")
+            raise StateError(
+                f"base = {shown(base)}; a composition needs a self-adjoint integrator of order 2, for example Variational(), Maximal() or "
+                "Midpoint()"
+            )
         if scheme is None:
             wanted = 4 if order is None else order
             if not isinstance(wanted, int) or wanted not in DEFAULT_SCHEMES:
@@ -71,7 +74,7 @@ class Composition(Integrator):
             raise StateError(f"scheme = {shown(scheme)} has order {SCHEMES[scheme][0]}, not {order!r}")
         self.scheme = scheme
         self.order = SCHEMES[scheme][0]  # type: ignore[misc]
-        self.symplectic = self.base.symplectic  # type: ignore[misc]
+        self.symplectic, self.plain_coordinates = self.base.symplectic, self.base.plain_coordinates  # type: ignore[misc]
 
     def options(self):
         return {"base": self.base, "order": self.order, "scheme": self.scheme}
@@ -82,12 +85,12 @@ class Composition(Integrator):
         return composition_lengths(self.scheme)
 
     def start(self, model: Model, state: State, dt: float) -> Stepper:
-        self.refuse_charts(model)
         why = "some of its stages go back in time, where what dissipates drives"
         self.refuse_servos(model, why)
         self.refuse_dry_friction(model, why)
         if self.base.has_composed_code:
             return self.base.start_composed(model, state, dt, self.gammas)
+        self.refuse_charts(model)
         return RestartedStepper(self, model, state, dt)
 
     def recording(self, dt: float) -> tuple[int, float]:

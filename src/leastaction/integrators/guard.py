@@ -101,6 +101,10 @@ class GuardedStepper(Stepper):
         self._begun, self._made = float(memory["clock"][0]), int(memory["clock"][1])
         self.subdivided = [(float(t), int(parts)) for t, parts in memory["subdivided"]]
 
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        assert isinstance(before, GuardedStepper)
+        self.subdivided = [(t, parts) for t, parts in before.subdivided if t < self.state.t]
+
     def advance(self, steps: int, tau: Array, record: Record, end: float = np.inf) -> Advance:
         done = 0
         while done < steps:

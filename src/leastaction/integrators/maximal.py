@@ -13,13 +13,15 @@ from ..kernels.maximal import evaluate as maximal_evaluate
 from ..kernels.maximal import layout as maximal_layout
 from ..kernels.solving.memory import SCALE, TIME, make_memory
 from ..kernels.stepping import maximal as kernels
+from ..kernels.stepping import maximal_composition as composition
 from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.stages import make_course
 from ..kernels.tree import layout
 from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, checked_choice, checked_evaluations, checked_tolerance
+from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, checked_choice, checked_evaluations, checked_tolerance
 
 _FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 
@@ -38,6 +40,7 @@ class Maximal(Integrator):
 
     order = 2
     symplectic = True
+    self_adjoint = True
 
     def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):
         self.retraction = checked_choice(retraction, RETRACTIONS, "retraction")
@@ -46,14 +49,24 @@ class Maximal(Integrator):
         self.max_evaluations = checked_evaluations(max_evaluations)
 
     def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
-        self.refuse_armature(model)
         why = "it knows bodies and the rows that hold them together, not the increments of joints"
         self.refuse_servos(model, why)
         self.refuse_dry_friction(model, why)
         return MaximalStepper(self, model, state, dt)
 
+    @property
+    def has_composed_code(self) -> bool:
+        return True
+
+    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMaximalStepper:
+        return ComposedMaximalStepper(self, model, state, dt, gammas)
+
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.5 * dt
+
+    def numbers(self, dt: float) -> kernels.Options:
+        """The options as the kernels take them."""
+        return kernels.Options(dt, self.tol, RETRACTIONS[self.retraction], self.max_evaluations)
 
 
 class MaximalStepper(CompiledStepper):
@@ -70,19 +83,26 @@ class MaximalStepper(CompiledStepper):
         self.multipliers = len(self.network.net.row)
         self.work = model.make_work()
         self.restart(state)
-        numbers = kernels.Options(dt, integrator.tol, RETRACTIONS[integrator.retraction], integrator.max_evaluations)
-        self.arrays = kernels.Arrays(model.tree, self.network.net, self.flow, self.memory, np.zeros(2), numbers)
+        self.set_up()
+
+    def set_up(self) -> None:
+        """The arrays and the compiled loop."""
+        numbers = self.integrator.numbers(self.dt)
+        self.arrays = kernels.Arrays(self.model.tree, self.network.net, self.flow, self.memory, np.zeros(2), numbers)
         self.compile(kernels.run)
 
     def restart(self, state: State) -> None:
         """Go on from another state, with the same rows of the constraints."""
         tree, net, flow, n = self.model.tree, self.network.net, self.flow, len(self.model.bodies)
         self.memory[:] = make_memory(state.t)
+        flow.time[0] = state.t
         maximal_evaluate.node(tree, self.work, net, flow, state.q, flow.off)
         twists = np.zeros((n + 1, 6))
         maximal_evaluate.twists_entry(tree, self.work, net, flow, state.q, state.v, twists)
         flow.d[: 6 * n] = self.dt * twists[1:].ravel()
         flow.target[:] = _momenta(net.body, twists)
+        if tree.has_armature:
+            maximal_evaluate.add_rotors(tree, net, flow, state.v)
 
     @property
     def joint_rows(self) -> int:
@@ -105,6 +125,7 @@ class MaximalStepper(CompiledStepper):
         Goes back to that start, so that only `restart` leads on.
         """
         tree, net, flow, d = self.model.tree, self.network.net, self.flow, self.flow.d.copy()
+        flow.time[0] = start.t
         maximal_evaluate.node(tree, self.work, net, flow, start.q, flow.off)
         flow.d[:] = d
         maximal_evaluate.residual_entry(tree, net, flow, self.dt, start.t, RETRACTIONS[self.integrator.retraction])
@@ -164,6 +185,17 @@ class MaximalStepper(CompiledStepper):
         angles = 2.0 * np.arctan(np.linalg.norm(turns, axis=1) / 2.0)
         fastest = int(np.argmax(angles))
         return float(angles[fastest]), self.model.bodies[fastest].name
+
+
+class ComposedMaximalStepper(InStages, MaximalStepper):
+    def set_up(self) -> None:
+        course = make_course(self.gammas, float(self.memory[TIME]), 6 * len(self.model.bodies), self.multipliers)
+        course.d[:] = np.outer(self.gammas, self.flow.d)
+        self.memory = course.memory[0]
+        stages = composition.make_stages(course, self.flow)
+        numbers = self.integrator.numbers(self.dt)
+        self.arrays = composition.Composed(self.model.tree, self.network.net, self.flow, stages, np.zeros(2), numbers)
+        self.compile(composition.run)
 
 
 def _momenta(body, twists):

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..assembly.closing import tie
-from ..checks import number, shown
+from ..checks import listed, number, shown
 from ..compiling.records import allocate
 from ..coordinates import ties as tree
 from ..coordinates.frames import make_frames
 from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels.lagrangian.layout import make_lagrangian
-from ..kernels.solving.memory import make_memory
+from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import midpoint as kernels
+from ..kernels.stepping import midpoint_composition as composition
 from ..kernels.stepping.record import Record
+from ..kernels.stepping.stages import make_course
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_evaluations, checked_tolerance
-from .variational import place_in_tree, put_tied_node, restart_tree
+from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_evaluations, checked_tolerance
+from .variational import place_in_tree, place_stages, put_tied_node, restart_tree
 
 
 class Midpoint(Integrator):
@@ -44,10 +49,28 @@ class Midpoint(Integrator):
     def order(self) -> int:  # type: ignore[override]
         return 2 if self.alpha == 0.5 else 1
 
+    @property
+    def self_adjoint(self) -> bool:  # type: ignore[override]
+        return self.alpha == 0.5
+
+    @property
+    def has_composed_code(self) -> bool:
+        return True
+
     def start(self, model: Model, state: State, dt: float) -> MidpointStepper:
-        self.refuse_velocity_constraints(model)
+        self.refuse_model(model)
         self.refuse_overheld(model, state)
         return MidpointStepper(self, model, state, dt)
+
+    def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMidpointStepper:
+        self.refuse_model(model)
+        return ComposedMidpointStepper(self, model, state, dt, gammas)
+
+    def refuse_model(self, model: Model) -> None:
+        """What its equations do not describe."""
+        self.refuse_velocity_constraints(model)
+        if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
+            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move ball joint {listed(turning)}; use alpha=0.5, or Variational()")
 
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.0
@@ -66,9 +89,14 @@ class MidpointStepper(CompiledStepper):
         self.ties: tree.Ties | None = None
         if model.closures:
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
+            self.ties.least[:] *= tree.rounding(integrator.tol)
             self.multipliers, self.keeps_constraints = len(self.ties.lam), True
         self.restart(state)
-        self.arrays = midpoint_arrays(model, self.work, self.ties, self.memory, integrator.numbers(dt))
+        self.set_up()
+
+    def set_up(self) -> None:
+        """The arrays and the compiled loop."""
+        self.arrays = midpoint_arrays(self.model, self.work, self.ties, self.memory, self.integrator.numbers(self.dt))
         self.compile(kernels.run)
 
     def restart(self, state: State) -> None:
@@ -98,9 +126,26 @@ class MidpointStepper(CompiledStepper):
         return singular or self.in_words(status, residual, ["a smaller dt"], i.max_evaluations, i.tol, "the largest momentum")
 
 
+class ComposedMidpointStepper(InStages, MidpointStepper):
+    def set_up(self) -> None:
+        model = self.model
+        self.course = make_course(self.gammas, float(self.memory[TIME]), model.nv)
+        self.course.d[:] = np.outer(self.gammas, self.work.d)
+        plain = midpoint_arrays(model, self.work, self.ties, self.memory, self.integrator.numbers(self.dt))
+        self.memory = self.course.memory[0]
+        stages = composition.make_stages(self.course, model.nq, model.nv, self.multipliers)
+        self.arrays = composition.Composed(
+            plain.m, plain.frames, plain.lag, plain.w, plain.newton, plain.end, plain.con, stages, plain.options, plain.tables
+        )  # fmt: skip
+        self.compile(composition.run)
+
+    def place_starts(self, many: Starts):
+        return None if self.ties is not None else place_stages(self, self.course, many)
+
+
 def midpoint_arrays(model: Model, work, ties, memory, numbers: kernels.Options, tables=None) -> kernels.Arrays:
     """What the compiled step works on."""
-    frames = make_frames(model)
+    frames = make_frames(model, balls=tables is None)
     end = model.make_work() if ties is not None else None
-    newton = allocate(kernels.Newton, {"nv": model.nv})
+    newton = allocate(kernels.Newton, {"nv": model.nv, "nq": model.nq})
     return kernels.Arrays(model.tree, frames, make_lagrangian(model.tree, frames), work, newton, end, ties, memory, numbers, tables)

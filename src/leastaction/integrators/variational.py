@@ -17,11 +17,12 @@ from ..kernels.stepping import composition
 from ..kernels.stepping import variational as kernels
 from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.stages import Course, make_course
 from ..kernels.tree.layout import QUADRATURES, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
+from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
 
 _ROUNDING = 1e-14  # of the largest momentum: a residual this small cannot be made smaller
 
@@ -77,6 +78,7 @@ class Variational(Integrator):
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedStepper:
+        self.refuse_charts(model, "a composition of ")
         return ComposedStepper(self, model, state, dt, gammas)
 
     def recording(self, dt: float) -> tuple[int, float]:
@@ -177,29 +179,25 @@ def put_tied_node(record: Record, memory: NDArray[np.float64], work: Work, ties:
     put_node(record, float(memory[TIME]), work.q, work.target, error, None if ties is None else ties.lam)
 
 
-class ComposedStepper(VariationalStepper):
-    """A sequence of steps of the lengths gammas * dt, each with its own guess and factorisation."""
-
-    def __init__(self, integrator: Variational, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
-        self.gammas = gammas
-        super().__init__(integrator, model, state, dt)
-
+class ComposedStepper(InStages, VariationalStepper):
     def set_up(self) -> None:
         model = self.model
-        self.stages = composition.make_stages(
-            self.gammas, float(self.memory[TIME]), len(model.bodies), model.nq, model.nv, self.multipliers
-        )  # fmt: skip
-        self.stages.d[:] = np.outer(self.gammas, self.work.d)
-        self.stages.S1[:] = self.work.S1
-        self.memory = self.stages.memory[0]
+        self.course = make_course(self.gammas, float(self.memory[TIME]), model.nv)
+        self.course.d[:] = np.outer(self.gammas, self.work.d)
+        self.memory = self.course.memory[0]
+        stages = composition.make_stages(self.course, len(model.bodies), model.nq, model.nv, self.multipliers)
+        stages.S1[:] = self.work.S1
         numbers = self.integrator.numbers(self.dt, patient=True)
-        self.arrays = composition.Arrays(model.tree, self.work, self.middle, self.ties, self.stages, numbers)
+        self.arrays = composition.Arrays(model.tree, self.work, self.middle, self.ties, stages, numbers)
         self.compile(self._own("run_composed") or composition.run)
 
     def place_starts(self, many: Starts):
-        if self.ties is not None:
-            return None
-        d = self.dt * many.v
-        stages = self.gammas[:, None] * d[:, None, :]
-        times = [place for memory in self.stages.memory for place in self.place_times(many, memory)]
-        return [*times, *place_in_tree(self.work, many, d), (self.stages.d, stages.reshape(len(d), -1))]
+        return None if self.ties is not None else place_stages(self, self.course, many)
+
+
+def place_stages(stepper, course: Course, many: Starts) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """For `la.rollout`: what many starts write to the memory of a composition in joint coordinates."""
+    d = stepper.dt * many.v
+    stages = course.gamma[:, None] * d[:, None, :]
+    times = [place for memory in course.memory for place in stepper.place_times(many, memory)]
+    return [*times, *place_in_tree(stepper.work, many, d), (course.d, stages.reshape(len(d), -1))]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..checks import listed
 from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, rewind
 from ..kernels.tree.layout import QI
-from ..limits import Limit
+from ..limits import Limit, Range
 from ..model import Model
 from .base import Advance, Stepper
 
@@ -24,13 +24,14 @@ class LimitWatch:
     """The limits of a model as arrays; false if there are none."""
 
     def __init__(self, model: Model):
-        self.limits = [limit for limit in model.limits if isfinite(limit.lower) or isfinite(limit.upper)]
+        self.limits: list[Limit] = [limit for limit in model.limits if isfinite(limit.lower) or isfinite(limit.upper)]
+        self.limits += _ranges(model)
         self._model = model
         self._fine: Record | None = None
         if not self.limits:
             return
         first = dict(zip(model.joint_names, model.tree.link[1:, QI].tolist(), strict=True))
-        self._columns = np.array([first[limit.joint] for limit in self.limits])
+        self._columns = np.array([first[limit.joint] + limit.place for limit in self.limits])
         self._lower = np.array([limit.lower - _ROUNDING for limit in self.limits])
         self._upper = np.array([limit.upper + _ROUNDING for limit in self.limits])
 
@@ -58,7 +59,10 @@ class LimitWatch:
 
     def in_words(self, limit: Limit, q: Array, verb: str = "went") -> str:
         """joint 'elbow' went beyond its upper limit 2 rad, to 2.01 rad"""
-        at = self._model.q_slice(limit.joint).start
+        at = self._model.q_slice(limit.joint).start + limit.place
+        if isinstance(limit, Range):
+            left = "left" if verb == "went" else "is outside"
+            return f"joint {limit.joint!r} {left} its range {limit.lower:g} <= {limit.coordinate} <= {limit.upper:g}, at {q[at]:.6g}"
         body = next(b for b in self._model.bodies if b.joint_name == limit.joint)
         unit = "rad" if body.joint.angular[0] else "m"
         which, value = ("upper", limit.upper) if q[at] > limit.upper else ("lower", limit.lower)
@@ -79,7 +83,7 @@ class LimitWatch:
     def look(self, made: Record, tau: Array, result: Advance) -> Advance:
         """The outcome of one step that a record holds."""
         if self.passed(made.q[0]).any():
-            result.limit = self.in_words(self.beyond(made.q[0])[0], made.q[0])
+            self.ended(result, made.q[0])
         return result
 
     def advance(self, stepper: Stepper, steps: int, tau: Array, record: Record, end: float) -> Advance:
@@ -100,7 +104,7 @@ class LimitWatch:
             thin(self._fine, record, bool(result.limit))
             done += result.steps
             if result.failure or result.limit or result.steps < size:
-                return Advance(done, result.failure, result.residual, result.limit)
+                return Advance(done, result.failure, result.residual, result.limit, outside=result.outside)
         return Advance(done)
 
     def _advance_fine(self, stepper: Stepper, steps: int, tau: Array, record: Record, end: float) -> Advance:
@@ -110,8 +114,22 @@ class LimitWatch:
         if row < 0:
             return result
         record.cursor[STEPS], record.cursor[ROWS] = begun + row + 1, written + row + 1
-        q = record.q[written + row]
-        return Advance(row + 1, limit=self.in_words(self.beyond(q)[0], q))
+        return self.ended(Advance(row + 1), record.q[written + row])
+
+    def ended(self, result: Advance, q: Array) -> Advance:
+        """The steps that led to the node q, which is beyond a limit."""
+        limit = self.beyond(q)[0]
+        result.limit, result.outside = self.in_words(limit, q), isinstance(limit, Range) and limit.error
+        return result
+
+
+def _ranges(model: Model) -> list[Limit]:
+    """What the joints say themselves."""
+    return [
+        Range(body.joint_name, *limits, coordinate=body.joint.coordinates[k], index=k, error=body.joint.leave == "error")
+        for body in model.bodies if body.joint.leave != "continue"
+        for k, limits in enumerate(body.joint.ranges) if limits is not None
+    ]  # fmt: skip
 
 
 def thin(fine: Record, record: Record, with_last: bool) -> None:

@@ -282,8 +282,9 @@ class _Reader:
         affine = m.actuator_biastype[a] == 1  # mjBIAS_AFFINE
         bias, stiffness, damping = m.actuator_biasprm[a, :3].tolist() if affine else (0.0, 0.0, 0.0)
         simple = m.actuator_gaintype[a] == 0 and (affine or m.actuator_biastype[a] == 0) and m.actuator_dyntype[a] == 0 and gain != 0.0
-        if not simple or m.jnt_type[j] not in (_SLIDE, _HINGE) or m.jnt_actfrclimited[j] or "ACTUATION" in self.off or _delayed(m, a):
-            why = "it has a state, another gain or bias, a joint with a limit on its force, or with several freedoms"
+        shared = m.jnt_actfrclimited[j] and sum(m.actuator_trnid[:, 0] == j) > 1
+        if not simple or m.jnt_type[j] not in (_SLIDE, _HINGE) or shared or "ACTUATION" in self.off or _delayed(m, a):
+            why = "it has a state, another gain or bias, a joint with several freedoms, or shares a joint with a limit on its force"
             self.leftovers.refuse("actuator", element, f"{element} {name!r} is not a motor or servo: {why}")
             return
         if max(stiffness, damping) > 0.0 or gear == 0.0 or (bias and not (stiffness or damping)):
@@ -292,6 +293,8 @@ class _Reader:
             return
         inputs = m.actuator_ctrlrange[a] if m.actuator_ctrllimited[a] else np.array([-np.inf, np.inf])
         forces = m.actuator_forcerange[a] if m.actuator_forcelimited[a] else np.array([-np.inf, np.inf])
+        if m.jnt_actfrclimited[j]:
+            forces = np.clip(forces, *sorted((m.jnt_actfrcrange[j] / gear).tolist()))
         with at(element):
             if stiffness or damping:
                 self._add_servo(m.jnt(j).name, name, gear, (gain, bias, -stiffness, -damping), inputs, forces)

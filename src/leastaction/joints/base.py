@@ -83,6 +83,8 @@ class Joint:
     angular: ClassVar[tuple[bool, ...]]  #: per degree of freedom: angle (rad) or length (m)
     has_quaternion: ClassVar[bool] = False  #: are the last four coordinates a unit quaternion, the velocity a twist?
     charts: int = 1  #: with two, the last coordinate says which one a joint is in
+    ranges: tuple[tuple[float, float] | None, ...] = ()  #: what each coordinate has to stay in, where a joint says so
+    leave: str = "error"  #: what it is to leave a range: "error", "stop" (the run ends there) or "continue" (it is not looked at)
     orthonormal: ClassVar[bool] = False  #: are the columns orthonormal at every q?  Then each is its own dual
     drawn: ClassVar[str] = AS_RAIL  #: a line from its place to its body, AS_ANCHOR: only its place, or NOT_DRAWN
     #: what the fast paths of kernels know: ABOUT_Z, the pose is a rotation by q about z; FREELY, the columns at the start of a step

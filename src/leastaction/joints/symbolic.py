@@ -21,6 +21,7 @@ from ..symbolic.runtime import PLACE
 from .base import Joint
 
 MOST_COORDINATES = 6
+LEAVE = ("error", "stop", "continue")
 
 _RIGID = 1e-9  # how orthonormal a rotation has to be
 _SINGULAR = 1e-8  # ratio of the columns' singular values below which they count as dependent
@@ -40,6 +41,8 @@ class SymbolicJoint(Joint):
     inverse       function (R, x, sp) or (R, x, sp, p) -> coordinates of the pose with rotation R and position x,
     second_chart  (pose, inverse) of the same motion in other coordinates, singular elsewhere: with it a simulation changes
                   coordinates before they become singular.  The joint has one coordinate more then, the chart it is in (0 or 1)
+    ranges        for every coordinate (lower, upper) or None: where the pose describes the joint, such as a wire that ends
+    leave         what it is to leave a range: "error"; "stop", a run ends with the first node outside; "continue", nobody looks
 
     >>> import leastaction as la
     >>> slope = la.SymbolicJoint("slide on a parabola", nq=1, parameters={"width": 2.0},
@@ -59,6 +62,8 @@ class SymbolicJoint(Joint):
         start: ArrayLike | None = None,
         inverse: Callable[..., Any] | None = None,
         second_chart: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
+        ranges: Sequence[tuple[float, float] | None] | None = None,
+        leave: str = "error",
     ):
         from ..symbolic.description import Description
 
@@ -72,6 +77,7 @@ class SymbolicJoint(Joint):
         if len(self.coordinates) != nq:
             raise MechanismError(f"joint {name!r}: {len(self.coordinates)} names of coordinates {self.coordinates}, but nq = {nq}")
         self._values = {key: self._checked(key, value) for key, value in (parameters or {}).items()}
+        self.ranges, self.leave = self._checked_ranges(ranges, leave, second_chart), leave
         self._start = self._checked_start(np.zeros(nq) if start is None else start)
         charts = self._functions(pose, inverse, second_chart)
         if len(charts) > 1:
@@ -125,6 +131,9 @@ class SymbolicJoint(Joint):
         """Near the start, away from where coordinates may be singular, in the first chart."""
         q = self.neutral()
         q[: self.nv] += 0.3 * rng.normal(size=self.nq)[: self.nv]
+        for j, limits in enumerate(self.ranges):
+            if limits is not None:
+                q[j] = min(max(q[j], limits[0]), limits[1])
         return q
 
     def columns_at_zero(self) -> NDArray[np.float64]:
@@ -179,7 +188,28 @@ class SymbolicJoint(Joint):
         q = np.atleast_1d(numbers(start, f"joint {self.name!r}: start", MechanismError))
         if q.shape != (self.nv,):
             raise MechanismError(f"joint {self.name!r}: start = {shown(start)}; it needs {self.nv} number(s), one per coordinate")
+        for x, name, limits in zip(q, self.coordinates, self.ranges, strict=False):
+            if limits is not None and not limits[0] <= x <= limits[1]:
+                raise MechanismError(f"joint {self.name!r}: its start {name} = {x:g} is not in its range {limits[0]:g} to {limits[1]:g}")
         return q
+
+    def _checked_ranges(self, ranges: Any, leave: str, second_chart: Any) -> tuple[tuple[float, float] | None, ...]:
+        if leave not in LEAVE:
+            raise MechanismError(f"joint {self.name!r}: leave = {shown(leave)}; it is one of {', '.join(map(repr, LEAVE))}")
+        if ranges is None:
+            return ()
+        if second_chart is not None:
+            raise MechanismError(f"joint {self.name!r}: a second_chart has other coordinates than those of ranges; leave one of them out")
+        if not isinstance(ranges, (list, tuple)) or len(ranges) != self.nv:
+            raise MechanismError(f"joint {self.name!r}: ranges = {shown(ranges)}; give {self.nv}, each (lower, upper) or None")
+        found: list[tuple[float, float] | None] = []
+        for name, limits in zip(self.coordinates, ranges, strict=True):
+            what = f"joint {self.name!r}: range of {name!r}"
+            pair = None if limits is None else numbers(limits, what, MechanismError, (2,))
+            if pair is not None and not pair[0] < pair[1]:
+                raise MechanismError(f"{what} = {shown(limits)}; it needs (lower, upper) with lower < upper")
+            found.append(None if pair is None else (float(pair[0]), float(pair[1])))
+        return tuple(found)
 
     def _functions(self, pose, inverse, second_chart) -> list[tuple[Callable[..., Any], Callable[..., Any] | None]]:
         if not callable(pose):

@@ -18,7 +18,9 @@ from .surfaces import Surface, flip
 _CARRIERS = ("parent", "child")
 
 
-def surface_surface(first: Surface, second: Surface, *, spin: float | None = pi / 2, start: ArrayLike | None = None) -> SymbolicJoint:
+def surface_surface(
+    first: Surface, second: Surface, *, spin: float | None = pi / 2, start: ArrayLike | None = None, leave: str = "error"
+) -> SymbolicJoint:
     """Two surfaces that touch and slide: their points coincide and their normals are opposite.            Si and Guenter 2010
 
     first   surface of the parent, in the frame of the joint's placement
@@ -26,6 +28,7 @@ def surface_surface(first: Surface, second: Surface, *, spin: float | None = pi 
     spin    angle (rad) from the x axis of the first contact frame to that of the second, about the normal.  A number keeps it:
             coordinates (u1, v1, u2, v2).  None lets the bodies turn about the normal: (u1, v1, u2, v2, spin)
     start   coordinates to start from; those of the surfaces, and a spin of 90 deg, if not given
+    leave   what happens where the contact leaves a surface over its edge: "error", "stop" (the run ends there) or "continue"
 
     Singular where both surfaces are at a pole, or where they fit so closely that their relative curvature in some direction is zero,
     such as a torus around a sphere of the size of its hole; with free spin already where one of them is at a pole.
@@ -51,43 +54,54 @@ def surface_surface(first: Surface, second: Surface, *, spin: float | None = pi 
         parameters={f"{k}1": x for k, x in first.parameters.items()} | {f"{k}2": x for k, x in second.parameters.items()},
         coordinates=coordinates,
         start=[*first.start, *second.start, pi / 2][: len(coordinates)] if start is None else start,
+        ranges=[*first.edges, *second.edges, None][: len(coordinates)],
+        leave=leave,
     )
 
 
-def surface_point(surface: Surface, *, spin: float | None = 0.0, carrier: str = "parent", start: ArrayLike | None = None) -> SymbolicJoint:
+def surface_point(
+    surface: Surface, *, spin: float | None = 0.0, carrier: str = "parent", start: ArrayLike | None = None, leave: str = "error"
+) -> SymbolicJoint:
     """A point on a surface, with the contact frames aligned: a board that stays tangent to the ground.
 
     carrier  "parent": the surface is fixed to the parent, the body's origin slides on it, the body's z axis is its normal.
              "child": the surface is fixed to the body and slides over the origin of the joint's placement, whose z axis is its normal
     spin     angle about the normal (rad); a number keeps it, with coordinates (u, v); None makes it a third coordinate
     start    coordinates to start from
+    leave    what happens where the point leaves the surface over its edge: "error", "stop" (the run ends there) or "continue"
     """
     _check(surface, Surface, "surface_point: surface", "torus(1.0, 0.3)")
     frame = lambda q, sp, p: surface.frame(q[0], q[1], sp, p)
-    return _sliding(f"point on {surface.name}", frame, ("u", "v"), surface.start, surface.parameters, spin, carrier, start)
+    return _sliding(f"point on {surface.name}", frame, ("u", "v"), surface, surface.start, surface.edges, spin, carrier, start, leave)
 
 
-def curve_point(curve: Curve, *, spin: float | None = 0.0, carrier: str = "parent", start: ArrayLike | None = None) -> SymbolicJoint:
+def curve_point(
+    curve: Curve, *, spin: float | None = 0.0, carrier: str = "parent", start: ArrayLike | None = None, leave: str = "error"
+) -> SymbolicJoint:
     """A bead on a wire: the body's origin runs along the curve, its z axis along the tangent.
 
     carrier  "parent": the curve is fixed to the parent; "child": it is fixed to the body and runs through the placement's origin
     spin     angle about the tangent (rad); a number keeps it, with the coordinate s; None makes it a second coordinate
     start    coordinates to start from
+    leave    what happens where the point leaves the curve at an end: "error", "stop" (the run ends there) or "continue" (the expression
+             of the curve goes on, whatever it is there)
     """
     _check(curve, Curve, "curve_point: curve", "bezier_curve(control_points)")
     frame = lambda q, sp, p: curve.frame(q[0], sp, p)
-    return _sliding(f"point on {curve.name}", frame, ("s",), (curve.start,), curve.parameters, spin, carrier, start)
+    return _sliding(f"point on {curve.name}", frame, ("s",), curve, (curve.start,), (curve.ends,), spin, carrier, start, leave)
 
 
 def _sliding(
     name: str,
     frame: Callable[..., Any],
     coordinates: tuple[str, ...],
+    shape: Curve | Surface,
     at: tuple[float, ...],
-    parameters: Mapping[str, ArrayLike],
+    ranges: tuple[tuple[float, float] | None, ...],
     spin: float | None,
     carrier: str,
     start: ArrayLike | None,
+    leave: str,
 ) -> SymbolicJoint:
     """The joint that follows a moving frame, or lets the frame's owner move instead."""
     if carrier not in _CARRIERS:
@@ -103,9 +117,11 @@ def _sliding(
         name if carrier == "parent" else f"{name} of the body",
         pose,
         len(names),
-        parameters=parameters,
+        parameters=shape.parameters,
         coordinates=names,
         start=(*at, 0.0)[: len(names)] if start is None else start,
+        ranges=(*ranges, None)[: len(names)],
+        leave=leave,
     )
 
 

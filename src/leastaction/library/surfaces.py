@@ -20,12 +20,14 @@ class Surface:
     frame       function (u, v, sp, p) -> transform in the words of `SymbolicJoint`
     parameters  numbers or arrays the frame reads as p.name
     start       (u, v) a joint starts at unless told otherwise
+    edges       ranges of u and of v that it is described in; None: it goes on
     """
 
     name: str
     frame: Callable[..., Any]
     parameters: Mapping[str, ArrayLike] = field(default_factory=dict)
     start: tuple[float, float] = (0.0, 0.0)
+    edges: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None)
 
     def inside(self) -> Surface:
         """The same surface touched from its other side, such as the inner wall of a bowl."""
@@ -44,11 +46,13 @@ def surface(
     *,
     parameters: Mapping[str, ArrayLike] | None = None,
     start: tuple[float, float] = (0.0, 0.0),
+    edges: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),
 ) -> Surface:
     """A surface of your own.
 
     point  function (u, v, sp, p) -> (x, y, z), metres.  The frame follows from it: x = dp/du made a unit vector, z the normal
            dp/du x dp/dv; if that leads into the body, use `.inside()`
+    edges  ranges of u and of v that it is described in, if it has edges: see `surface_point`
 
     Singular where dp/du and dp/dv are parallel or one of them vanishes: start elsewhere.
 
@@ -62,7 +66,7 @@ def surface(
         here, along_u, along_v = (part.xreplace({s: u, t: v}) for part in (at, at.diff(s), at.diff(t)))
         return contact_frame(here, along_u, along_v, sp)
 
-    return Surface(name, frame, dict(parameters or {}), start)
+    return Surface(name, frame, dict(parameters or {}), start, edges)
 
 
 def contact_frame(point: Any, along_u: Any, along_v: Any, sp: Any) -> Any:
@@ -135,7 +139,7 @@ def bezier_surface(control_points: ArrayLike, start: tuple[float, float] = (0.5,
         at, along_u, along_v = blend(weights(m, u), rows, sp), blend(slopes(m, u), rows, sp), blend(weights(m, u), rows_along_v, sp)
         return contact_frame(at, along_u, along_v, sp)
 
-    return Surface("Bezier surface", frame, {"control_points": points}, start)
+    return Surface("Bezier surface", frame, {"control_points": points}, start, ((0.0, 1.0), (0.0, 1.0)))
 
 
 def positive(value: float, what: str) -> float:

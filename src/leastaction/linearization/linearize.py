@@ -74,6 +74,9 @@ def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | V
             f"{listed(named)} of {model.name!r} restricts velocities, whose steps are not linearised; take differences of steps, or of "
             "la.dynamics.forward"
         )
+    turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
+    if isinstance(integrator, Midpoint) and turning:
+        raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
     return integrator
 
 

@@ -245,6 +245,9 @@ def _summary(shown: list[_Shown], live: bool) -> str:
     model, run = shown[0].run.model, shown[0].run
     bodies = f"{len(model.bodies)} moving {'body' if len(model.bodies) == 1 else 'bodies'}"
     freedoms = f"{model.nv} degree{'s' if model.nv > 1 else ''} of freedom"
+    if model.closures:
+        rows = sum(closure.size for closure in model.closures)
+        freedoms = f"{model.nv} freedoms of joints under {rows} constraint row{'s' if rows > 1 else ''}"
     if live:
         return f"{bodies}, {freedoms} · live"
     method = f"{type(run.integrator).__name__}, {run.steps} steps of {1e3 * run.dt:g} ms" if len(shown) == 1 else f"{len(shown)} runs"

@@ -56,7 +56,7 @@ def balance(integrator: Integrator, nodes: Nodes, dt: float) -> Balance:
             f"reactions with dry friction (joint {listed(sticking)}) are not offered: what holds a joint at rest is not recorded; look at "
             "a model without DryFriction, or with a Damper"
         )
-    if not is_balanced(integrator) or nodes.model.servos:
+    if not is_balanced(integrator, nodes.model) or nodes.model.servos:
         return _continuous(nodes)
     ahead, behind = both_sides(integrator, nodes, dt)
     applied, poses, columns = _applied(nodes.model, nodes.q)

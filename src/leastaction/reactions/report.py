@@ -142,7 +142,7 @@ class Reactions(Mapping[str, Reaction]):
     @property
     def discrete(self) -> bool:
         """Do they follow from the discrete equations of the integrator?"""
-        return is_balanced(self._integrator)
+        return is_balanced(self._integrator, self._nodes.model)
 
     @cached_property
     def _names(self) -> list[str]:

@@ -28,8 +28,9 @@ _CLASSES: dict[str, type] = {
     name: cls for room in _ROOMS for name in room.__all__ if isinstance(cls := getattr(room, name), type)
 } | {
     cls.__name__: cls
-    for cls in (shapes.Box, shapes.Sphere, shapes.Cylinder, shapes.Capsule, shapes.Mesh, shapes.PlacedShape)
-    + (Limit, Motor, Servo, CertifiedStep)
+    for cls in (
+        shapes.Box, shapes.Sphere, shapes.Cylinder, shapes.Capsule, shapes.Mesh, shapes.PlacedShape, Limit, Motor, Servo, CertifiedStep,
+    )  # fmt: skip
 }
 
 _ROUNDING = 1e-9  # relative: constructors normalise axes, and doing so twice may change their last digit

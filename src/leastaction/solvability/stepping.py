@@ -71,6 +71,10 @@ class CertifiedStep(Integrator):
     def start(self, model: Model, state: State, dt: float) -> CertifiedStepper:
         return CertifiedStepper(self, model, state, dt)
 
+    @property
+    def single(self) -> Trapezoid:
+        return self.base
+
     def turn_round(self, stepper: Stepper, state: State) -> CertifiedStepper:
         assert isinstance(stepper, CertifiedStepper)  # made by `start`
         turned = CertifiedStepper(self, stepper.model, state, stepper.dt)
@@ -261,6 +265,10 @@ class CertifiedStepper(Stepper):
     def certified(self, steps: int) -> Array:
         """Lengths of the last steps, s."""
         return np.array(self.lengths[len(self.lengths) - steps :])
+
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        assert isinstance(before, CertifiedStepper)
+        self.lengths = before.lengths[: len(before.lengths) - further] + array("d", [length])
 
     @property
     def resets(self) -> int:

@@ -186,7 +186,7 @@ from leastaction.kernels.stepping.composition import METHOD, Composed
 @entry
 def run(a, record, tau, steps, end):
     s = Composed(SWEEPS, a.m, a.w, a.mid, a.con, a.stages, a.options)
-    return make_steps(METHOD, s, a.stages.memory[0], record, tau, steps, end)
+    return make_steps(METHOD, s, a.stages.course.memory[0], record, tau, steps, end)
 '''
 
 

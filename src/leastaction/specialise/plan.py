@@ -71,7 +71,8 @@ def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, wor
     lengths |= dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
     none = np.zeros((0, 2), dtype=np.int64)  # mechanisms with servos or dry friction run the general kernels
-    m = SimpleNamespace(**tree._asdict() | {"link": tracer.link(), "has_friction": 0, "servo_on": none} | {name: arrays[name] for name in constants})
+    known = {"link": tracer.link(), "has_friction": 0, "servo_on": none} | {name: arrays[name] for name in constants}
+    m = SimpleNamespace(**tree._asdict() | known)
     w = SimpleNamespace(laws=None, **{name: array for name, array in arrays.items() if name not in constants})
     unit.run(tracer, m, w, arrays)
     facts.leave()

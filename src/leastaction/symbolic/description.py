@@ -165,7 +165,7 @@ def _atan2(y, x):
 
 
 # functions that NumPy does not continue into the complex numbers, where derivatives by tiny imaginary steps are taken
-_COMPLEX = {"Abs": lambda x: x * _sign(x), "sign": _sign, "atan2": _atan2, "arctan2": _atan2}
+_COMPLEX = {"Abs": lambda x: x * _sign(x), "sign": _sign, "floor": lambda x: np.floor(np.real(x)), "atan2": _atan2, "arctan2": _atan2}
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:

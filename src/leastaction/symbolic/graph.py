@@ -19,7 +19,7 @@ from .reading import expression, shown
 Node = int
 
 # what SymPy calls a function and how the graph computes it; everything else is written with these
-_PLAIN = {"sin", "cos", "exp", "log", "sinh", "cosh", "sqrt", "atan2", "abs", "sign", "expm1", "log1p"}
+_PLAIN = {"sin", "cos", "exp", "log", "sinh", "cosh", "sqrt", "atan2", "abs", "sign", "floor", "expm1", "log1p"}
 
 
 class Graph:
@@ -249,7 +249,7 @@ class Graph:
             return result
         raise MechanismError(
             f"the pose contains {shown(e)}; {e.func.__name__} is not among the functions a joint can be made of: "
-            "+ - * / **, sin, cos, tan, asin, acos, atan, atan2, sqrt, exp, log, sinh, cosh, tanh, Abs, sign, Min, Max, Piecewise"
+            "+ - * / **, sin, cos, tan, asin, acos, atan, atan2, sqrt, exp, log, sinh, cosh, tanh, Abs, sign, floor, Min, Max, Piecewise"
         )
 
     def _select(self, condition: sympy.Basic, a: Node, b: Node) -> Node:
@@ -272,7 +272,7 @@ class Graph:
         op, args = self.op[n], self.args[n]
         if op == "input":
             return seeds.get(n, self.zero)
-        if op in ("const", "sign", "lt"):
+        if op in ("const", "sign", "floor", "lt"):
             return self.zero
         d = [known[a] for a in args]
         a = args[0]
@@ -313,7 +313,7 @@ class Graph:
     def difference(self, n: Node, increments: Mapping[Node, Node], known: dict[Node, Node]) -> Node:
         """Value of node n when each input has grown by its increment, minus its value now, without subtracting the two.
 
-        An increment of 1e-9 keeps all its digits.  Only Abs, Min, Max and Piecewise are subtracted.
+        An increment of 1e-9 keeps all its digits.  Only Abs, floor, Min, Max and Piecewise are subtracted.
         """
         for m in self.needed([n]):
             if m not in known:
@@ -367,7 +367,7 @@ class Graph:
         if op == "select":  # the condition at the end stands in the place of its difference
             end_condition = d[0] if d[0] != self.zero else a
             return self.sub(self._node("select", end_condition, end[1], end[2]), n)
-        return self.sub(self.call(op, *end), n)  # abs, sign
+        return self.sub(self.call(op, *end), n)  # abs, sign, floor
 
     # ------------------------------------------------------------------------------------------------ reading it
 

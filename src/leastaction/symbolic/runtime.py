@@ -8,7 +8,9 @@ from ..compiling.decorators import inlined, kernel
 from ..lie.trig import half_sincos, sincos
 from .tape import Tape, interpret
 
-__all__ = ["Tape", "compiled_joint", "half_sincos", "interpret", "kernel", "quaternion_of_difference", "sign", "sincos", "stack"]
+__all__ = [
+    "Tape", "compiled_joint", "floor", "half_sincos", "interpret", "kernel", "quaternion_of_difference", "sign", "sincos", "stack",
+]  # fmt: skip
 
 # what a kernel can ask of a generated joint
 POSE, PLACE, DISPLACEMENT, BIAS, COORDINATES = range(5)
@@ -17,6 +19,11 @@ POSE, PLACE, DISPLACEMENT, BIAS, COORDINATES = range(5)
 @inlined
 def sign(x):
     return math.copysign(1.0, x) if x != 0.0 else 0.0
+
+
+@inlined
+def floor(x):
+    return x - x % 1.0
 
 
 @inlined

@@ -23,8 +23,9 @@ from .program import Block
 LONG = 6000  # nodes, from which on a block becomes a list
 
 _ORDER = ("number", "add", "sub", "mul", "div", "neg", "sincos", "half_sincos", "lt", "select", "sqrt", "exp", "log", "sinh", "cosh",
-          "atan2", "abs", "sign", "expm1", "log1p")  # fmt: skip
-(NUMBER, ADD, SUB, MUL, DIV, NEG, SINCOS, HALF_SINCOS, LT, SELECT, SQRT, EXP, LOG, SINH, COSH, ATAN2, ABS, SIGN, EXPM1, LOG1P) = range(20)
+          "atan2", "abs", "sign", "floor", "expm1", "log1p")  # fmt: skip
+(NUMBER, ADD, SUB, MUL, DIV, NEG, SINCOS, HALF_SINCOS, LT, SELECT, SQRT, EXP, LOG, SINH, COSH, ATAN2, ABS, SIGN, FLOOR, EXPM1,
+ LOG1P) = range(21)  # fmt: skip
 _OPERATION = {name: k for k, name in enumerate(_ORDER)}
 _PAIRS = {"sin": ("sincos", 0), "cos": ("sincos", 1), "half_sin": ("half_sincos", 0), "half_cos": ("half_sincos", 1)}
 _TWIN = {"sin": "cos", "cos": "sin", "half_sin": "half_cos", "half_cos": "half_sin"}
@@ -174,6 +175,8 @@ def _interpret(code, length, numbers, M):
             M[to] = abs(M[x])
         elif op == SIGN:
             M[to] = math.copysign(1.0, M[x]) if M[x] != 0.0 else 0.0
+        elif op == FLOOR:
+            M[to] = M[x] - M[x] % 1.0
         elif op == EXPM1:
             M[to] = math.expm1(M[x])
         elif op == LOG1P:
@@ -183,7 +186,7 @@ def _interpret(code, length, numbers, M):
 
 @apart
 def _interpret_at(code, length, numbers, M):
-    _interpret(integers_at(code), length, pointer_at(numbers), M)
+    _interpret(integers_at(code), length, pointer_at(numbers), M)  # type: ignore[call-arg]
 
 
 #: (code, length, numbers, M) of a Tape and the memory it works in

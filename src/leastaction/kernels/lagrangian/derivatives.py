@@ -36,14 +36,19 @@ def bracket(a, l, b, k):
 
 @kernel
 def gradients(m, frames, lag, w, q, v):
-    """s.q, s.v, s.force at the configuration q and velocity v, in O(n).  Uses Work.world, x, jet for potentials."""
+    """s.q, s.v, s.force at the configuration q and velocity v, in O(n).  Uses Work.world, x, jet for potentials.
+
+    Ball joints stand as s.turned says; their derivatives are those in the angles about x, y and z from there.
+    """
     row = lag.row
     count = frames.parent.shape[0]
     store3(row, 0, V, ZERO3)
     for k in range(1, count):
-        parent, j = frames.parent[k], frames.coordinate[k]
+        parent, j, at = frames.parent[k], frames.coordinate[k], frames.place[k]
         moves = frames.motion[k] != STILL
-        rot, p, _, _ = local_pose(frames, k, q[j] if moves else 0.0)
+        rot, p, _, _ = local_pose(frames, k, q[at] if at >= 0 else 0.0)
+        if frames.ball[k] >= 0:
+            rot = matmul(rot, load9(lag.turned, frames.ball[k], 0))
         store9(row, k, R, rot)
         store3(row, k, P, p)
         a, l = twist_to_child(rot, p, load3(row, parent, V), load3(row, parent, V + 3))
@@ -83,7 +88,8 @@ def gradients(m, frames, lag, w, q, v):
         rot, p = load9(row, k, R), load3(row, k, P)
         if frames.motion[k] != STILL:
             xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
-            spring = m.stiffness[j] * (q[j] - m.rest[j])
+            at = frames.place[k]
+            spring = m.stiffness[j] * (q[at] - m.rest[at]) if at >= 0 else 0.0
             weight, turn = dot6(row, k, W, xa, xl), dot6(row, k, H, load3(lag.rate, j, 0), load3(lag.rate, j, 3))
             lag.v[j] = dot6(row, k, H, xa, xl) + m.armature[j] * v[j]
             lag.q[j] = turn + weight - spring

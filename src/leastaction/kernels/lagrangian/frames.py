@@ -17,7 +17,11 @@ class Frames(NamedTuple):
 
     parent: integers("f")
     motion: integers("f")  # TURN_X ... STILL
-    coordinate: integers("f")  # which coordinate moves the frame, -1 for STILL
+    coordinate: integers("f")  # which velocity moves the frame, -1 for STILL
+    place: integers("f")  # its coordinate in q, -1 for STILL and for the three frames of a ball joint
+    ball: integers("f")  # for the first frame of a ball joint its number, otherwise -1
+    balls: integers("balls", 2)  # of every ball joint the places of its quaternion in q and of its angular velocity in v
+    plain: integers("plain", 2)  # of every other coordinate its places in q and v
     read: integers("f")  # first row of the parent's derivatives
     write: integers("f")  # first row of this frame's derivatives
     depth: integers("f")  # number of coordinates above and in the frame: rows of derivatives it has
@@ -28,7 +32,7 @@ class Frames(NamedTuple):
     pitch: floats("f")  # metres per radian of SCREW_Z
     gravity: floats(3)  # world axes, m/s^2
     stiffness: floats("nv")  # joint springs
-    rest: floats("nv")
+    rest: floats("nq")
 
 
 @inlined

@@ -40,11 +40,13 @@ class Lagrangian(NamedTuple):
     force_q: floats("nv", "nv")  # d force_i / dq_j
     size: floats(1)  # largest joint force, cancellation not counted
     moves: floats("nv", 3)  # scratch: what the coordinates move
+    turned: floats("balls", 9)  # how ball joints stand
+    half: floats("balls", 9)  # their rotation over half the step
 
 
 def make_lagrangian(tree: Tree, frames: Frames) -> Lagrangian:
     """Memory for f frames, the world included."""
-    s = allocate(Lagrangian, {"f": len(frames.parent), "nv": len(tree.stiffness)})
+    s = allocate(Lagrangian, {"f": len(frames.parent), "nv": len(tree.stiffness), "balls": len(frames.balls)})
     s.row[0, [WORLD_R, WORLD_R + 4, WORLD_R + 8]] = 1.0
     s.row[0, DOWN : DOWN + 3] = frames.gravity
     return s

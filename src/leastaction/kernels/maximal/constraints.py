@@ -1,11 +1,12 @@
 """All constraints of a mechanism in maximal coordinates: which kind is which.
 
-Values and derivatives at the end of a step, and the directions of constraint impulses at its start.  Symbolic joints have loops of their
-own, apart: inside the others their code would slow down every mechanism.
+Values and derivatives at the end of a step, and the directions of constraint impulses at its start.  Symbolic joints and functions of
+coordinates have loops of their own, apart: inside the others their code would slow down every mechanism.
 """
 
 from ...compiling.decorators import inlined, kernel
 from ...lie.algebra import add, load3, quat_rotate_minus
+from .functions import function_forces, function_gradients, function_values
 from .layout import B_P, BODY_A, BODY_B, CON_KIND, D_U, D_W, FIRST_ROW, GEAR, SKATE, TWO_FRAMES
 from .nonholonomic import seen_from_moving, seen_from_still, velocity_force, velocity_gradient, velocity_values
 from .rows import gear_gradient, gear_value, measure_end, relative, two_frame_ends, two_frame_gradient
@@ -40,6 +41,8 @@ def values(m, net, flow, out, first):
             velocity_values(net, c, motion(net, flow, c), out, at)
     if net.symbolic.shape[0] > 0:
         all_pose_values(m, net, flow, out, first)
+    if net.function.shape[0] > 0:
+        function_values(m, net, flow, out, first)
 
 
 @kernel
@@ -55,6 +58,8 @@ def gradients(m, net, flow):
             velocity_gradient(net, c, motion(net, flow, c), flow.G1)
     if net.symbolic.shape[0] > 0:
         all_pose_gradients(m, net, flow, flow.G1)
+    if net.function.shape[0] > 0:
+        function_gradients(m, net, flow)
 
 
 @kernel
@@ -71,3 +76,5 @@ def force_directions(m, net, flow):
             velocity_force(net, c, R, point, flow.G0)
     if net.symbolic.shape[0] > 0:
         all_pose_forces(m, net, flow, flow.G0)
+    if net.function.shape[0] > 0:
+        function_forces(m, net, flow)

@@ -10,7 +10,7 @@ from ..tree.layout import KIND, NV, PARENT, QI, VI
 from ..tree.loads import world_poses
 from .constraints import force_directions, values
 from .fronts import factorise, solve
-from .joints import coordinates, dual_column, increments, joint_columns, joint_momenta
+from .joints import add_joint_forces, coordinates, dual_column, increments, joint_columns, joint_momenta
 from .layout import B_P, POSE_R, POSE_U, POSE_W, POSE_X
 from .rows import measure, relative
 from .step import assemble, evaluate, place_end
@@ -134,6 +134,14 @@ def solve_entry(net, flow):
     """Factorise Flow.values and solve for Flow.z = J^-1 r."""
     factorise(net, flow)
     solve(net, flow)
+
+
+@entry
+def add_rotors(m, net, flow, v):
+    """target += momenta of rotors at the node, joints moving with v."""
+    for j in range(v.shape[0]):
+        flow.load[j] = m.armature[j] * v[j]
+    add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.target)
 
 
 @entry

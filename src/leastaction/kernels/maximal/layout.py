@@ -24,8 +24,9 @@ FIRST_SLOT, SLOTS = _i(4), _i(5)
 CON_KIND = _i(6)
 CON_COLUMNS = 7
 
-# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; the last five: velocities)
-TWO_FRAMES, GEAR, POSE, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID = range(8)
+# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates; the
+# last five: velocities)
+TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID = range(9)
 
 # columns of Net.place, one row per constraint: frame a in body A, frame b in body B
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
@@ -44,6 +45,14 @@ SLOT_COLUMNS = 6
 # (or -1), numbers from one column to the next
 F_AT, F_PIVOTS, F_SIZE, F_INDEX, F_PARENT, F_STRIDE = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5)
 FRONT_COLUMNS = 6
+
+# columns of Net.function: constraint, address of the compiled h(q, t), first of its arguments
+FN_CON, FN_ADDRESS, FN_FIRST = _i(0), _i(1), _i(2)
+FUNCTION_COLUMNS = 3
+
+# columns of Net.argument: body of the joint, place of the coordinate in q, in v, slot of the joint's parent (that of the body is next)
+ARG_BODY, ARG_Q, ARG_V, ARG_SLOT = _i(0), _i(1), _i(2), _i(3)
+ARGUMENT_COLUMNS = 4
 
 # columns of Flow.node and Flow.end: pose in the world
 POSE_R, POSE_X, POSE_W, POSE_U = _i(0), _i(9), _i(12), _i(13)
@@ -64,9 +73,11 @@ class Net(NamedTuple):
     row_kind: integers("m")
     row: floats("m", ROW_COLUMNS)
     symbolic: integers("symbolics")  # constraints of the kind POSE
+    function: integers("functions", FUNCTION_COLUMNS)  # constraints of the kind FUNCTION
+    argument: integers("arguments", ARGUMENT_COLUMNS)  # of all functions
     slot: integers("ns", SLOT_COLUMNS)
     block: integers("n+1", 2)  # where the 6x6 block of a body stands in the fronts: offset of its corner, stride
-    damped: integers("dampers", 9)  # body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block
+    damped: integers("dampers", 9)  # dampers and rotors: body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block
     front: integers("nf", FRONT_COLUMNS)  # in the order of elimination
     index: integers("indices")  # unknowns of each front: pivots, then what they are coupled to
     extend: integers("indices")  # for each of the latter its place in the parent front (same offsets as index)
@@ -129,6 +140,11 @@ class Flow(NamedTuple):
     laws: layout.Laws  # None where there are none
     law_world: floats("(n+1)*(laws>0)", 12)  # poses of the bodies' origins, as in layout.Work.world; only if there are laws
     law_end: floats("(n+1)*(laws>0)", 6)  # mean twists of the step in the axes of its end; likewise
+    # of constraints on joint coordinates (functions.py)
+    time: floats(1)  # at which constraints hold: of the end of the step, s
+    argument: floats("arguments")  # coordinates
+    slope: floats("arguments")  # derivatives in them
+    drift: floats("functions")  # and in time
 
 
 def make_flow(sizes: Mapping[str, int]) -> Flow:

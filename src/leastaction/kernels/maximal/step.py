@@ -93,10 +93,13 @@ def add_multipliers(net, flow):
 
 @kernel
 def push_joints(m, net, flow, h, t):
-    """r -= left half impulses of what depends on the joints' velocities: dampers and user forces.  Writes q_end, dq."""
+    """r -= left half impulses of what depends on the joints' velocities, dampers and user forces, and r += momenta of rotors.
+
+    Writes q_end, dq.
+    """
     coordinates(m, net, flow, flow.end, flow.apart_end, flow.q_end)
     increments(m, flow.q, flow.q_end, False, flow.dq)
-    joint_impulses(m, flow, h, t, flow.q)
+    joint_impulses(m, flow, h, t, flow.q, -1.0)
     clear(flow.wrench)
     add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.wrench)
     for i in range(1, flow.node.shape[0]):
@@ -105,11 +108,11 @@ def push_joints(m, net, flow, h, t):
 
 
 @kernel
-def joint_impulses(m, flow, h, t, q):
-    """load = half impulses of dampers and user forces for the increments dq."""
+def joint_impulses(m, flow, h, t, q, rotors):
+    """load = half impulses of dampers and user forces for the increments dq, and `rotors` times the momenta of rotors, a dq/h."""
     custom_forces(m, t, q, flow.dq, h, flow.rate, flow.load)
     for j in range(flow.dq.shape[0]):
-        flow.load[j] = 0.5 * (h * flow.load[j] - m.damping[j] * flow.dq[j])
+        flow.load[j] = 0.5 * (h * flow.load[j] - m.damping[j] * flow.dq[j]) + rotors * m.armature[j] * flow.dq[j] / h
 
 
 @inlined
@@ -121,13 +124,14 @@ def clear(a):
 
 @inlined
 def depends_on_speed(m):
-    """Is there a force in joint space that depends on velocities?"""
-    return m.has_dampers or m.custom.shape[0] > 0
+    """Is there anything in joint space that depends on velocities: forces, rotors?"""
+    return m.has_dampers or m.has_armature or m.custom.shape[0] > 0
 
 
 @kernel
 def evaluate(m, net, flow, h, t, retraction):
     """The residual at the unknowns d.  Reads node, target, G0; writes end, disp, x, mu, r."""
+    flow.time[0] = t + h
     place_end(flow)
     body_momenta(net, flow, h, retraction)
     add_multipliers(net, flow)
@@ -162,7 +166,7 @@ def put9(a, at, stride, factor, block):
 
 @kernel
 def assemble(m, net, flow, h, retraction, exact):
-    """The Newton matrix into the fronts: K on the bodies, -G0' and G1 between bodies and constraints, dampers.
+    """The Newton matrix into the fronts: K on the bodies, -G0' and G1 between bodies and constraints, dampers and rotors.
 
     exact: K as it is, otherwise to first order in the displacement, where all retractions are the same.
     """
@@ -193,16 +197,16 @@ def assemble(m, net, flow, h, retraction, exact):
                     put(a, there, get(a, there) + flow.G1[e, j, c])
                     put(a, back, get(a, back) - flow.G0[e, j, c])
     for e in range(net.damped.shape[0]):
-        assemble_damper(m, net, flow, e)
+        assemble_damper(m, net, flow, e, h)
 
 
 @kernel
-def assemble_damper(m, net, flow, e):
-    """Left half impulse -c dq/2: c/2 Z0' dZ1 on child and parent."""
+def assemble_damper(m, net, flow, e, h):
+    """Left half impulse -c dq/2 of a damper, momentum a dq/h of a rotor: (c/2 + a/h) Z0' dZ1 on child and parent."""
     i = net.damped[e, 0]
     damper_columns(m, net, flow, i)
     for j in range(m.link[i, VI], m.link[i, VI] + m.link[i, NV]):
-        c = 0.5 * m.damping[j]
+        c = 0.5 * m.damping[j] + m.armature[j] / h
         for pair in range(4):
             at, stride = net.damped[e, 1 + 2 * pair], net.damped[e, 2 + 2 * pair]
             if at >= 0:

@@ -15,6 +15,7 @@ from ..maximal.fronts import factorise, solve
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
 from ..maximal.laws import add_law_damping, largest_law_impulse, push_at_end
 from ..maximal.layout import (
+    ARG_Q,
     CON_KIND,
     D_R,
     FIRST_ROW,
@@ -178,8 +179,10 @@ def length_scale(net, flow, tol):
 
 @inlined
 def largest_compared(net, flow):
-    """Largest distance, m, or coordinate of a gear, rad or m, that constraints look at."""
+    """Largest distance, m, or coordinate, rad or m, that constraints look at."""
     top = 0.0
+    for e in range(net.argument.shape[0]):
+        top = max(top, abs(flow.q[net.argument[e, ARG_Q]]))
     for c in range(net.con.shape[0]):
         if net.con[c, CON_KIND] == GEAR:
             j = net.con[c, FIRST_ROW]
@@ -209,8 +212,11 @@ def apply_forces(m, net, flow, kick):
 
 
 @kernel
-def arrive(m, net, flow, h, t):
-    """Move to the end of the step: new node, momenta arriving there and the kick, in `target`."""
+def arrive(m, net, flow, h, kick, t):
+    """Move to the end of the step: new node, momenta arriving there and the kick, in `target`.
+
+    kick   impulse of the potential there over its force: h, or the mean of both if the next step has another length
+    """
     for i in range(1, flow.node.shape[0]):
         k = 6 * (i - 1)
         D, move = load9(flow.disp, i, D_R), (flow.d[k + 3], flow.d[k + 4], flow.d[k + 5])
@@ -233,12 +239,13 @@ def arrive(m, net, flow, h, t):
     coordinates(m, net, flow, flow.node, flow.apart, flow.q_end)
     if depends_on_speed(m):
         increments(m, flow.q, flow.q_end, True, flow.dq)
-        joint_impulses(m, flow, h, t, flow.q_end)
+        joint_impulses(m, flow, h, t, flow.q_end, 1.0)
         add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q_end, flow.load_row, 0, 1.0, flow.target)
     push_at_end(flow.laws, m, net, flow, h, t)
     for j in range(flow.q.shape[0]):
         flow.q[j] = flow.q_end[j]
-    apply_forces(m, net, flow, h)
+    apply_forces(m, net, flow, kick)
+    flow.time[0] = t
     force_directions(m, net, flow)
 
 
@@ -257,15 +264,34 @@ def begin(a):
 
 
 @inlined
+def push_by_motors(m, net, flow, h, tau, row):
+    """target += half the impulse of the joint forces over a step of length h, at the node."""
+    if any_force(tau, row):
+        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, tau, row, 0.5 * h, flow.target)
+
+
+@inlined
+def go_on(m, net, flow, h, kick, t, tau, row):
+    """To the end of the step, with the right half impulse of the joint forces."""
+    arrive(m, net, flow, h, kick, t)
+    push_by_motors(m, net, flow, h, tau, row)
+    if m.has_charts:
+        change_charts(m, flow)
+
+
+@inlined
+def copy_rows(source, target):
+    for i in range(source.shape[0]):
+        for e in range(source.shape[1]):
+            target[i, e] = source[i, e]
+
+
+@inlined
 def step(a, tau, row):
     m, net, flow, memory, h = a.m, a.net, a.flow, a.memory, a.options.h
     unknowns, first = flow.d.shape[0], 6 * (flow.node.shape[0] - 1)
-    forced = any_force(tau, row)
-    for i in range(1, flow.target.shape[0]):
-        for e in range(6):
-            flow.target_last[i, e] = flow.target[i, e]
-    if forced:
-        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, tau, row, 0.5 * h, flow.target)
+    copy_rows(flow.target, flow.target_last)
+    push_by_motors(m, net, flow, h, tau, row)
     for j in range(unknowns):
         flow.d_last[j] = flow.d[j]
     known = int(memory[HISTORY])
@@ -274,28 +300,27 @@ def step(a, tau, row):
     count, size = solve_equations(EQUATIONS, a, memory, a.options.tol, a.options.most)
     if not (size <= 1.0):
         restart(a)
-        for i in range(1, flow.target.shape[0]):
-            for e in range(6):
-                flow.target[i, e] = flow.target_last[i, e]
+        copy_rows(flow.target_last, flow.target)
         memory[HISTORY], memory[RATE] = 0.0, ALWAYS_NEW
         return count, STALLED if size < UNBOUNDED else NOT_FINITE
     tick(memory, h)
-    arrive(m, net, flow, h, memory[TIME])
-    if forced:
-        add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, tau, row, 0.5 * h, flow.target)
-    if m.has_charts:
-        change_charts(m, flow)
+    go_on(m, net, flow, h, h, memory[TIME], tau, row)
     return count, FINISHED
 
 
 @inlined
 def write(a, record):
-    flow = a.flow
-    joint_momenta(a.m, a.net, flow, flow.q, flow.target, flow.load)
+    write_bodies(a.m, a.net, a.flow, a.memory, record, 1.0)
+
+
+@inlined
+def write_bodies(m, net, flow, memory, record, factor):
+    """The present node; factor: of the multipliers, so that they are the impulses of the last step."""
+    joint_momenta(m, net, flow, flow.q, flow.target, flow.load)
     first = 6 * (flow.node.shape[0] - 1)
-    k = write_node(record, a.memory[TIME], flow.q, flow.load, largest(flow.off))
+    k = write_node(record, memory[TIME], flow.q, flow.load, largest(flow.off))
     for j in range(record.multipliers.shape[1]):
-        record.multipliers[k, j] = flow.d[first + j]
+        record.multipliers[k, j] = factor * flow.d[first + j]
 
 
 METHOD = Method(begin, step, write)

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
+from ...joints import dispatch
 from ..constraints.bordered import correct, impulse_size, keep_impulses, products, set_scales, violation
 from ..constraints.ties import RANK, Ties, constrain_node, place_anchors, row_values
 from ..constraints.ties import gradients as constraint_gradients
+from ..lagrangian import balls
 from ..lagrangian.derivatives import curvatures, gradients
 from ..lagrangian.frames import Frames
 from ..lagrangian.laws import add_law_damping, add_law_forces
@@ -43,9 +45,9 @@ from ..tree.actuation import (
     turns,
 )
 from ..tree.drnea import set_node
-from ..tree.layout import P, R, Tree, Work
+from ..tree.layout import KIND, NV, QI, VI, P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
-from ..tree.step import give_up, start_step
+from ..tree.step import advance_coordinates, give_up, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .variational import back_to_last, guess, move_unknowns, write_step
 
@@ -53,7 +55,7 @@ from .variational import back_to_last, guess, move_unknowns, write_step
 class Newton(NamedTuple):
     """Memory of Newton's method."""
 
-    middle: floats("nv")  # configuration q + alpha d
+    middle: floats("nq")  # configuration q + alpha d
     velocity: floats("nv")  # d/h
     force: floats("nv")  # forces without a potential
     custom: floats("nv")  # those of the user
@@ -116,8 +118,12 @@ def residual(how, a, t):
     m, lag, w, newton, alpha, h = a.m, a.lag, a.w, a.newton, a.options.alpha, a.options.h
     nv = w.d.shape[0]
     for j in range(nv):
-        newton.middle[j] = w.q[j] + alpha * w.d[j]
         newton.velocity[j] = w.d[j] / h
+    if has_balls(a.frames):
+        balls.place_middle(a.frames, lag, w, newton.middle)
+    else:
+        for j in range(nv):
+            newton.middle[j] = w.q[j] + alpha * w.d[j]
     how.gradients(a)
     if calls_user_functions(m):
         custom_forces(m, t + alpha * h, newton.middle, w.d, h, w.z, newton.custom)
@@ -125,9 +131,16 @@ def residual(how, a, t):
     for j in range(nv):
         newton.force[j] = lag.force[j] - m.damping[j] * newton.velocity[j] + newton.custom[j]
         w.r[j] = lag.v[j] - (1.0 - alpha) * h * lag.q[j] - 0.5 * h * newton.force[j] - w.target[j]
+    if has_balls(a.frames):
+        balls.leave(a.frames, lag, w, h, newton.force)
     if is_actuated(m):
         drive_joints(m, w, h)
     return largest(w.r)
+
+
+@inlined
+def has_balls(frames):
+    return frames.balls.shape[0] > 0
 
 
 @inlined
@@ -146,6 +159,8 @@ def jacobian(how, a, J):
             for j in range(nv):
                 J[i, j] -= 0.5 * h * alpha * lag.force_q[i, j]
     add_law_damping(a.w.laws, m, a.frames, lag, a.w, J)
+    if has_balls(a.frames):
+        balls.add_turning(a.frames, lag, a.w, h, J)
 
 
 @kernel
@@ -155,16 +170,20 @@ def hold(m, w, end, con, t):
         for j in range(w.r.shape[0]):
             w.r[j] -= con.lam[a] * con.J0[a, j]
     for j in range(w.q.shape[0]):
-        end.q[j] = w.q[j] + w.d[j]
+        end.q[j] = w.q[j]
+    for i in range(1, m.link.shape[0]):
+        dispatch.advance(m.link[i, KIND], end.q, m.link[i, QI], w.d, m.link[i, VI], m.link[i, NV])
     set_node(m, end, 1.0, 0.0, False, end.load)
     place_anchors(m, end, con)
     row_values(m, end, con, con.start, con.apart, t, 0.0)
 
 
 @kernel
-def border(m, w, newton, end, con, t):
+def border(m, frames, w, newton, end, con, t, h):
     """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, con.J1)
+    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, h, con.J1)
+    if has_balls(frames):
+        balls.per_increment(frames, w.d, con.J1)
     for a in range(con.J0.shape[0]):
         for j in range(con.J0.shape[1]):
             con.Y[a, j] = con.J0[a, j]
@@ -221,7 +240,7 @@ def choose_factorisation(how, a, end, con, size):
             brace(a.newton.J, a.w, False)
         lu_factor(a.newton.J, a.newton.pivot, a.w.d.shape[0])
         if con is not None:
-            border(a.m, a.w, a.newton, end, con, a.memory[TIME] + a.options.h)
+            border(a.m, a.frames, a.w, a.newton, end, con, a.memory[TIME] + a.options.h, a.options.h)
     return used
 
 
@@ -271,18 +290,18 @@ EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restar
 
 @inlined
 def begin(s):
-    begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory, s.a.options.h)
+    begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory)
+    if is_actuated(s.a.m):
+        begin_actuation(s.a.w, s.a.options.h)
 
 
 @inlined
-def begin_at(m, w, end, con, memory, h):
+def begin_at(m, w, end, con, memory):
     if con is not None:
         for j in range(w.q.shape[0]):
             end.q[j] = w.q[j]
         set_node(m, end, 1.0, 0.0, False, end.load)
         constrain_node(m, end, con, memory[TIME])
-    if is_actuated(m):
-        begin_actuation(w, h)
 
 
 @inlined
@@ -297,21 +316,29 @@ def step(s, tau, row):
 @inlined
 def finish_step(a, end, con, tau, row, size):
     """Go to the end of the step if it is solved, back to its start if not; returns the status."""
-    m, lag, w, memory, h = a.m, a.lag, a.w, a.memory, a.options.h
     if not (size <= 1.0):
-        give_up(w, memory)
-        back_to_last(w.d, w.d_last, con)
+        give_up(a.w, a.memory)
+        back_to_last(a.w.d, a.w.d_last, con)
         return STALLED if size < UNBOUNDED else NOT_FINITE
+    tick(a.memory, a.options.h)
+    arrive(a, end, con, a.memory[TIME], tau, row)
+    return FINISHED
+
+
+@inlined
+def arrive(a, end, con, t, tau, row):
+    """Move to the end of the step, at time t: new coordinates, and the momentum that arrives there."""
+    m, lag, w, h = a.m, a.lag, a.w, a.options.h
     for j in range(w.d.shape[0]):
         # what is left of the residual enters the next step, so that errors of the solver do not add up
         w.target[j] = lag.v[j] + a.options.alpha * h * lag.q[j] + 0.5 * h * (a.newton.force[j] + tau[row, j]) - w.r[j]
-        w.q[j] += w.d[j]
+    if has_balls(a.frames):
+        balls.arrive(a.frames, lag, w, h, a.newton.force, tau, row)
+    advance_coordinates(m, w)
     if is_actuated(m):
         arrive_driven(w, h, h)
-    tick(memory, h)
     if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, memory[TIME], con.J0)
-    return FINISHED
+        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
 
 
 @inlined
