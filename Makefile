@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds fuzz mutation lint robots kills soak memory wheel bench papers docs thumbnails clean
+.PHONY: demo test public bounds combinations fuzz mutation lint robots kills soak memory wheel bench papers docs thumbnails picture clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -33,6 +33,10 @@ public: $(VENV)/.ready-test
 bounds: $(VENV)/.ready-test
 	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
 	    tests/physics tests/conformance tests/io
+
+# which integrators, joints, forces and constraints go together, found out by running them: writes docs/combinations.md
+combinations: $(VENV)/.ready-test
+	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m conformance.combinations
 
 # every robot of example-robot-data against Pinocchio, of gymnasium and dm_control against MuJoCo, and 10,000 hostile files
 robots: $(VENV)/.ready-robots
@@ -80,6 +84,10 @@ docs: $(VENV)/.ready-docs
 # pictures of the gallery, taken in a headless Chromium (make thumbnails NAMES="heavy-top four-bar")
 thumbnails: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.thumbnails $(NAMES)
+
+# the moving picture of the README
+picture: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.moving_picture
 
 clean:
 	rm -rf $(VENV) demo papers-report docs/_build docs/api.rst docs/_cards.html docs/_static/cards.css gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -7,12 +7,14 @@ import sys
 import time
 import weakref
 
+import numba
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.compiling import straight
 from leastaction.forces import functions
+from leastaction.lie.trig import sincos
 from leastaction.symbolic import emit, tape
 from leastaction.symbolic.potential import PotentialExpression
 
@@ -91,6 +93,27 @@ def test_a_joint_of_many_terms_runs():
     exact = la.simulate(model, start, dt=1e-3, steps=100, integrator=la.RK4())
     assert abs(variational.q - exact.q).max() < 1e-5
     assert abs(variational.energy - variational.energy[0]).max() < 1e-5
+
+
+def test_what_a_kernel_returns_is_known_beyond_a_cut(tmp_path, monkeypatch):
+    """A pair that one piece computes and a later one needs."""
+    monkeypatch.setattr(straight, "LONGEST", 3)
+    steps = [f"    t{k} = t{k - 1} * 1.0" for k in range(3, 20)]
+    ends = ["    out[i] = t19 + c1[1]", "    out[i + 1] = t19 * c1[0]"]
+    body = ["    t0 = x[i]", "    c1 = sincos(t0)", "    t2 = t0 * c1[0]", *steps, *ends]
+    path = tmp_path / "piece.py"
+    path.write_text("\n".join(["@straight", "def piece(x, out, i):", *body, ""]))
+    scope = {"straight": straight.pieces, "sincos": sincos}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    piece = scope["piece"]
+
+    @numba.njit
+    def run(x, out, i):
+        piece(x, out, i)
+
+    x, out = np.array([0.7, 0.3]), np.zeros(3)
+    run(x, out, 1)
+    np.testing.assert_allclose(out, [0.0, 0.3 * math.sin(0.3) + math.cos(0.3), 0.3 * math.sin(0.3) ** 2], rtol=1e-15)
 
 
 def test_what_is_garbage_gives_its_memory_back():

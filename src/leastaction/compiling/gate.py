@@ -46,9 +46,9 @@ def kind(value: Any) -> Hashable:
     if what is np.ndarray:
         dtype = value.dtype
         if value.flags.carray:
-            if dtype == _FLOAT:
+            if dtype is _FLOAT or dtype == _FLOAT:
                 return value.ndim
-            if dtype == _INT:
+            if dtype is _INT or dtype == _INT:
                 return -1 - value.ndim
         raise _Refused
     word = _NUMBERS.get(what)
@@ -135,11 +135,12 @@ class Direct:
         self._entry = entry
         self._kinds: tuple[Hashable, ...] | None = None
         self._seen: list[Any] = []  # records that have been looked at, by place
-        self._look: Callable[[tuple[Any, ...]], None] = self._look_closely
+        self._look: Callable[[list[Any], tuple[Any, ...]], bool] = _unknown
         self._compiled: Callable[..., Any]
 
     def __call__(self, *arguments: Any) -> Any:
-        self._look(arguments)
+        if not self._look(self._seen, arguments):
+            self._look_closely(arguments)
         return self._compiled(*arguments)
 
     def _look_closely(self, arguments: tuple[Any, ...]) -> None:
@@ -147,7 +148,7 @@ class Direct:
         if self._kinds is None:
             self._compiled = self._entry.compiled(kinds, arguments)
             self._kinds = kinds
-            self._look = _quick_look(kinds)(self._seen, self._look_closely)
+            self._look = _quick_look(kinds)
         elif kinds != self._kinds:
             raise TypeError(f"{self._entry}: {_changed(self._entry.parameters, kinds, self._kinds)}; {_BLAME}")
         self._seen[:] = arguments
@@ -168,9 +169,13 @@ class Direct:
         return tuple(kinds)
 
 
+def _unknown(seen: list[Any], arguments: tuple[Any, ...]) -> bool:
+    return False
+
+
 @functools.lru_cache(maxsize=256)
-def _quick_look(kinds: tuple[Hashable, ...]) -> Callable:
-    """A function (seen, look_closely) -> look, which calls look_closely(arguments) unless they are plainly of these kinds.
+def _quick_look(kinds: tuple[Hashable, ...]) -> Callable[[list[Any], tuple[Any, ...]], bool]:
+    """A function (seen, arguments) -> are they plainly of these kinds, records that have been seen?
 
     Written out, looking takes a third of the time; written once for all steppers that call an entry with the same kinds.
     """
@@ -188,12 +193,12 @@ def _quick_look(kinds: tuple[Hashable, ...]) -> Callable:
             tests.append(f"type({name}) is not {what}")
     unpack = f"({', '.join(names)},) = arguments" if names else "pass"
     source = (
-        f"def make(seen, look_closely):\n    def look(arguments):\n        if {tests[0]}:\n            return look_closely(arguments)\n"
-        f"        {unpack}\n        if {' or '.join(tests[1:]) or 'False'}:\n            look_closely(arguments)\n    return look\n"
+        f"def look(seen, arguments):\n    if {tests[0]}:\n        return False\n    {unpack}\n"
+        f"    return not ({' or '.join(tests[1:]) or 'False'})\n"
     )
     scope: dict[str, Any] = {"ndarray": np.ndarray, "FLOAT": _FLOAT, "INT": _INT}
     exec(source, scope)
-    return scope["make"]
+    return scope["look"]
 
 
 # ----------------------------------------------------------------------------------------------------- what was wrong

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -257,18 +258,28 @@ if AVAILABLE:
                 module.FunctionCache = original
 
     class _Announcer(Listener):
-        """Says once per process that an entry point is being compiled from source; a load from the cache says nothing."""
+        """Says which entry point is being compiled from source, and how long it took; a load from the cache says nothing."""
 
         def __init__(self):
-            self.said = False
+            self.began: dict[Any, float] = {}
 
         def on_start(self, event):
-            if not self.said and event.data["dispatcher"] in announced:
-                self.said = True
-                announce_compilation()
+            what = event.data["dispatcher"]
+            if what in announced:
+                self.began[what] = time.perf_counter()
+                announce_compilation(self.words(what))
 
         def on_end(self, event):
-            pass
+            began = self.began.pop(event.data["dispatcher"], None)
+            if began is not None:
+                announce_compilation(self.words(event.data["dispatcher"]), time.perf_counter() - began)
+
+        @staticmethod
+        def words(what):
+            """kernels.stepping.variational.run, or lanes8_exp.run of a generated module."""
+            module = what.py_func.__module__
+            module = module.removeprefix("leastaction.") if module.startswith("leastaction.") else module[len("leastaction_") : -21]
+            return f"{module}.{what.py_func.__name__}"
 
     register("numba:compile", _Announcer())
     ENTRY = {**PUBLIC_OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
