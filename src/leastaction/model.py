@@ -353,9 +353,7 @@ def checked_model(value: Any) -> Model:
 
 def copied(record: Any) -> Any:
     """A record of arrays and records, with arrays of its own."""
-    if type(record) is np.ndarray:
-        return record.copy()
-    return None if record is None else record._make(map(copied, record))
+    return None if record is None else record._make([v.copy() if type(v) is np.ndarray else copied(v) for v in record])
 
 
 _P = ParamSpec("_P")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import number, numbers, shown, whole_number
 from .errors import StateError
 from .integrators.base import Record, Stepper
+from .kernels.stepping.record import EVERY, ROWS, STEPS
 from .model import Coordinates, Model
 from .motors import aims
 from .state import State
@@ -21,6 +23,7 @@ Control = Callable[[float, State], ArrayLike]
 MOST_STEPS = 1e12  # of one run: years
 
 
+@cache
 def memory() -> float:
     """Bytes that this machine has."""
     try:
@@ -135,6 +138,27 @@ class Alone:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+
+
+class Rows:
+    """Writes the nodes of steps that are made one by one: `add_step` and `copy_row` of kernels/stepping/record.py, but quickly."""
+
+    def __init__(self, record: Record, now: Record):
+        """now: the present node, its only row."""
+        self._record, self._now = record, now
+        self._every, self._made, self._rows = int(record.cursor[EVERY]), int(record.cursor[STEPS]), int(record.cursor[ROWS])
+        self._pairs = [pair for pair in zip(record[1:6], now[1:6], strict=True) if pair[1].size]  # t, q, p, error, multipliers
+
+    def add(self, in_any_case: bool) -> None:
+        """Count a step, and record its end if it is its turn."""
+        record, made = self._record, self._made
+        record.evaluations[made] = self._now.evaluations[0]
+        record.cursor[STEPS] = self._made = made = made + 1
+        if in_any_case or made % self._every == 0:
+            row = self._rows
+            for target, source in self._pairs:
+                target[row] = source[0]
+            record.cursor[ROWS] = self._rows = row + 1
 
 
 class Asked:

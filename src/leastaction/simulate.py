@@ -31,7 +31,7 @@ from .model import Coordinates, Model, checked_model
 from .progress import Interrupts, Progress
 from .reactions import Nodes, Reactions
 from .records import stream
-from .run_input import Alone, Asked, Control, check_control, check_forces, count_steps, make_room, with_targets
+from .run_input import Alone, Asked, Control, Rows, check_control, check_forces, count_steps, make_room, with_targets
 from .run_parts import Parts, explained, run_for
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
@@ -157,7 +157,8 @@ class Simulator:
         self.steps, self._first_time = 0, start.t
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
-        self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
+        self._last_tau = model.inputs()  # of the last step, and of the next one:
+        self._tau = self._last_tau[None].copy()
         self._alone, self._evaluating = Alone(), threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)
@@ -459,7 +460,7 @@ class Simulator:
         self, record: Record, steps: int, control: Control, asked: Asked, bar: Progress, ctrl_c: Interrupts, end: float
     ) -> Advance:
         """One step at a time, each with the forces the control law asks for, which are added to `asked`."""
-        now, tau = self._now, self._tau[0]
+        now, tau, rows = self._now, self._tau[0], Rows(record, self._now)
         for done in range(1, steps + 1):
             t = float(now.t[0])
             if not t < end:
@@ -477,8 +478,8 @@ class Simulator:
             if result.event is not None:
                 self._end_at(result.event, record)
                 result.limit = result.event.occurrence.in_words
-            elif add_step(record, now.evaluations[0]) or result.limit:
-                copy_row(now, 0, record)
+            else:
+                rows.add(bool(result.limit))
             ctrl_c.release()
             if self._schedule is not None and not result.limit:
                 result.limit = self._schedule.call(self.steps, t, self.t, self._node)

@@ -49,7 +49,8 @@ class State:
         Both arrays belong to the state from now on.
         """
         state = object.__new__(cls)
-        state.__dict__.update(model=model, t=t, q=q, _recorded=recorded, _evaluate=evaluate)
+        own = state.__dict__
+        own["model"], own["t"], own["q"], own["_recorded"], own["_evaluate"] = model, t, q, recorded, evaluate
         return state
 
     def __getattr__(self, name: str) -> Any:

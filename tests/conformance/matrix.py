@@ -54,7 +54,7 @@ DRIVES = {  # forces that are taken at the end of a step
 }
 GUARDS = (False, True)
 RECORD_EVERY = (1, 4)
-WAYS = ("simulate", "step", "control")
+WAYS = ("simulate", "step", "control", "events")
 
 
 class Cell(NamedTuple):
@@ -84,7 +84,8 @@ def cells(exhaustive: bool = True) -> list[Cell]:
                 rows += [(columns[1][(turn + k) % len(JOINTS)], "none", drive) for k, drive in enumerate(DRIVES)]
                 for joint, constraint, drive in rows:
                     turn += 1
-                    found.append(Cell(integrator, joint, constraint, drive, guard, RECORD_EVERY[turn % 2], WAYS[turn % 3]))
+                    every, way = RECORD_EVERY[turn // len(WAYS) % 2], WAYS[turn % len(WAYS)]
+                    found.append(Cell(integrator, joint, constraint, drive, guard, every, way))
     return list(dict.fromkeys(found))
 
 
@@ -164,7 +165,7 @@ def run_cell(cell: Cell) -> str:
     except LeastActionError as error:
         refused = _checked_refusal(cell, model, error)
     try:
-        compare = {"simulate": _simulate, "step": _step, "control": _control}[cell.way]
+        compare = {"simulate": _simulate, "step": _step, "control": _control, "events": _events}[cell.way]
         got = compare(cell, model, start)
     except LeastActionError as error:
         message = _checked_refusal(cell, model, error)
@@ -190,16 +191,48 @@ def plain_run(integrator: str, joint: str, constraint: str, drive: str) -> la.Tr
     return run
 
 
-def _simulate(cell: Cell, model: la.Model, start: la.State, control=None):
+def _simulate(cell: Cell, model: la.Model, start: la.State, **options):
     run = la.simulate(
         model, start, dt=DT, steps=STEPS, integrator=INTEGRATORS[cell.integrator], guard=cell.guard, record_every=cell.record_every,
-        control=control,
+        **options,
     )  # fmt: skip
     return partial(_compared, run, [*range(0, STEPS, cell.record_every), STEPS])  # the last node is always recorded
 
 
 def _control(cell: Cell, model: la.Model, start: la.State):
     return _simulate(cell, model, start, control=lambda t, state: np.zeros(model.nv))
+
+
+def _events(cell: Cell, model: la.Model, start: la.State):
+    """The run is what it is without events; a time, a coordinate and a height between two nodes are found there, a terminal one ends it."""
+    at, tip = (STEPS // 2 + 0.5) * DT, la.dynamics.frame(model, start.q, "tip").position[0]
+    column, moved = model.coordinate_names.index("slide"), []
+    when = [la.Event(lambda t, state: t - at, name="clock"), la.crosses("tip", x=tip + 1e-5, direction="rising")]
+
+    def located(plain: la.Trajectory):
+        q = plain.q[:, column]
+        middle = 0.5 * (q[0] + q[-1])
+        slides = [la.passes("slide", middle)] if abs(q[-1] - q[0]) > 1e-6 else []
+        got = _simulate(cell, model, start, when=[*when, *slides])
+        run = got.args[0]
+        found = {event.name: event for event in run.events}
+        assert abs(found["clock"].t - at) < 1e-9, f"{cell}: found at {found['clock'].t}, not at {at}"
+        for event in slides:
+            moved.append(abs(found[event.name].state.q[column] - middle))
+        stopped = la.simulate(
+            model, start, dt=DT, steps=STEPS, integrator=INTEGRATORS[cell.integrator], guard=cell.guard,
+            record_every=cell.record_every, when=la.Event(lambda t, state: t - at, name="clock", terminal=True),
+        )  # fmt: skip
+        return got(plain) | {
+            "slide": (max(moved, default=0.0), 0.0, 1e-8),
+            "t of the end": (stopped.t[-1], found["clock"].t, 0.0),
+            "q of the end": (stopped.q[-1], found["clock"].state.q, 0.0),
+            "p of the end": (stopped.p[-1], found["clock"].state.p, 1e-7),
+            "constraint_error of the end": (stopped.constraint_error[-1], 0.0, 1e-8),
+        }
+
+    _simulate(cell, model, start, when=when)
+    return located
 
 
 def _compared(run: la.Trajectory, nodes: list[int], plain: la.Trajectory):

@@ -5,6 +5,7 @@ import gc
 import pickle
 import signal
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ def test_forces_in_every_form_are_the_same_forces(model):
     for run in runs:
         assert bits(run) == bits(runs[0]) and np.array_equal(run.tau, np.tile([0.3, -0.2], (20, 1)))
     huge = np.array([1e200, 0.0])  # finite, although its square is not
-    assert np.array_equal(la.Simulator(model, **HOW)._checked_forces(huge), huge)
+    assert np.array_equal(la.Simulator(model, **HOW)._checked_inputs(huge), huge)
 
 
 def test_a_law_that_changes_its_forces_later_does_not_change_what_was_recorded(model):
@@ -187,5 +188,9 @@ def test_the_gate_looks_at_what_is_new_and_only_that():
         frozen = np.ones(3)
         frozen.flags.writeable = False
         direct(frozen, first, 1.0)
+    gone = weakref.ref(direct)
+    seen = direct._seen
+    del direct
+    assert gone() is None, "what it has seen is free without a search for garbage"
     other = Direct(entry)  # another one shares what was written, not what it has seen
-    assert other(np.ones(3), second, 1.0) == 2.0 and direct._seen[1] is first and other._seen[1] is second
+    assert other(np.ones(3), second, 1.0) == 2.0 and seen[1] is first and other._seen[1] is second

@@ -199,6 +199,25 @@ def test_the_page_of_batches_renders(monkeypatch):
     assert "0.33 (0.33)" in text  # 1 / 3: ours beside MuJoCo
 
 
+def test_the_page_of_small_runs_renders(monkeypatch):
+    small = load("small")
+    monkeypatch.setattr(small, "MANY", 20)
+    candidates = small.Candidates()
+    candidates.round()
+    assert all(0.0 <= seconds < np.inf for seconds in candidates.best.values())
+
+    class Measured:
+        best = dict.fromkeys(candidates.best, 1e-4) | {small.RUN: 1.5e-4}
+
+        def round(self):
+            pass
+
+    monkeypatch.setattr(small, "Candidates", Measured)
+    text = small.page(True, 1)
+    assert_tables_are_whole(text)
+    assert "| 0.050 ms | <= 0.1 ms  | holds |" in text and "200,000" in text
+
+
 def test_flip_times_are_those_of_simulations():
     flips = load("flip_times")
     times, many = flips.flip_times(4, specialised=False)

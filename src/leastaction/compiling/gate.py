@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numba import config, typeof
 
-from . import canaries
-from .numba_private import quick_comparison_of_flags
+from . import canaries, modules
+from .numba_private import forget_intermediate_code, forget_versions_for, quick_comparison_of_flags
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 
@@ -46,9 +46,9 @@ def kind(value: Any) -> Hashable:
     if what is np.ndarray:
         dtype = value.dtype
         if value.flags.carray:
-            if dtype == _FLOAT:
+            if dtype is _FLOAT or dtype == _FLOAT:
                 return value.ndim
-            if dtype == _INT:
+            if dtype is _INT or dtype == _INT:
                 return -1 - value.ndim
         raise _Refused
     word = _NUMBERS.get(what)
@@ -79,6 +79,7 @@ class Entry:
         self.py_func = function
         self._compile_function = compile_function
         self._compiled: dict[Hashable, Callable[..., Any]] = {}
+        self.addresses: dict[tuple[Any, ...], tuple[Any, int]] = {}  #: types of arguments -> type of the result, machine code
         code = function.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
         functools.update_wrapper(self, function)
@@ -103,10 +104,20 @@ class Entry:
         found = self._compiled.get(kinds)
         if found is None:
             with _without_garbage_collection(), quick_comparison_of_flags():
-                found = self.dispatcher if config.DISABLE_JIT else self.dispatcher.compile(tuple(typeof(a) for a in arguments))
+                found = self.dispatcher if config.DISABLE_JIT else self._machine_code(tuple(typeof(a) for a in arguments))
             if canaries.ON:
                 found = canaries.guarded(found, str(self), self.parameters)
             self._compiled[kinds] = found
+        return found
+
+    def _machine_code(self, types: tuple[Any, ...]) -> Callable[..., Any]:
+        with modules.importable(self.py_func):
+            found = self.dispatcher.compile(types)
+        version = self.dispatcher.overloads[types]
+        self.addresses[types] = version.signature.return_type, version.library.get_pointer_to_function(version.fndesc.llvm_func_name)
+        if modules.is_generated(self.py_func.__module__):  # there may be many: what only compiling needs is given back
+            forget_intermediate_code(version.library)
+            forget_versions_for(self.dispatcher, modules.is_generated)
         return found
 
     def __repr__(self) -> str:
@@ -124,11 +135,12 @@ class Direct:
         self._entry = entry
         self._kinds: tuple[Hashable, ...] | None = None
         self._seen: list[Any] = []  # records that have been looked at, by place
-        self._look: Callable[[tuple[Any, ...]], None] = self._look_closely
+        self._look: Callable[[list[Any], tuple[Any, ...]], bool] = _unknown
         self._compiled: Callable[..., Any]
 
     def __call__(self, *arguments: Any) -> Any:
-        self._look(arguments)
+        if not self._look(self._seen, arguments):
+            self._look_closely(arguments)
         return self._compiled(*arguments)
 
     def _look_closely(self, arguments: tuple[Any, ...]) -> None:
@@ -136,7 +148,7 @@ class Direct:
         if self._kinds is None:
             self._compiled = self._entry.compiled(kinds, arguments)
             self._kinds = kinds
-            self._look = _quick_look(kinds)(self._seen, self._look_closely)
+            self._look = _quick_look(kinds)
         elif kinds != self._kinds:
             raise TypeError(f"{self._entry}: {_changed(self._entry.parameters, kinds, self._kinds)}; {_BLAME}")
         self._seen[:] = arguments
@@ -157,9 +169,13 @@ class Direct:
         return tuple(kinds)
 
 
+def _unknown(seen: list[Any], arguments: tuple[Any, ...]) -> bool:
+    return False
+
+
 @functools.lru_cache(maxsize=256)
-def _quick_look(kinds: tuple[Hashable, ...]) -> Callable:
-    """A function (seen, look_closely) -> look, which calls look_closely(arguments) unless they are plainly of these kinds.
+def _quick_look(kinds: tuple[Hashable, ...]) -> Callable[[list[Any], tuple[Any, ...]], bool]:
+    """A function (seen, arguments) -> are they plainly of these kinds, records that have been seen?
 
     Written out, looking takes a third of the time; written once for all steppers that call an entry with the same kinds.
     """
@@ -177,12 +193,12 @@ def _quick_look(kinds: tuple[Hashable, ...]) -> Callable:
             tests.append(f"type({name}) is not {what}")
     unpack = f"({', '.join(names)},) = arguments" if names else "pass"
     source = (
-        f"def make(seen, look_closely):\n    def look(arguments):\n        if {tests[0]}:\n            return look_closely(arguments)\n"
-        f"        {unpack}\n        if {' or '.join(tests[1:]) or 'False'}:\n            look_closely(arguments)\n    return look\n"
+        f"def look(seen, arguments):\n    if {tests[0]}:\n        return False\n    {unpack}\n"
+        f"    return not ({' or '.join(tests[1:]) or 'False'})\n"
     )
     scope: dict[str, Any] = {"ndarray": np.ndarray, "FLOAT": _FLOAT, "INT": _INT}
     exec(source, scope)
-    return scope["make"]
+    return scope["look"]
 
 
 # ----------------------------------------------------------------------------------------------------- what was wrong

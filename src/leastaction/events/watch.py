@@ -102,7 +102,7 @@ class EventWatch:
 
     def _values_at(self, made: Record, rows: int) -> Array:
         """(events, 1 + rows) at the last node and at those of the record; fewer if a terminal event makes the others meaningless."""
-        values = np.zeros((len(self.events), rows + 1))
+        values = np.full((len(self.events), rows + 1), np.nan)  # which passes nothing
         values[:, 0] = self._values
         for k, function in self._vectorised:
             values[k, 1:] = function(made.q[:rows])
