@@ -208,8 +208,10 @@ _TITLES = {
 def general(message: str) -> str:
     """A sentence without what is only of this model."""
     if message.startswith("integrator = "):
-        message = "integrator = ...;" + message.split(";", 1)[1]
-    return re.sub(r"of '[^']* and [^']*'", "of the model", message).replace("|", "/")
+        message = "integrator = ... cannot" + message.split(" cannot", 1)[1]
+    message = re.sub(r"'[^']* and [^']*'", "the model", message)
+    message = re.sub(r"(the constraints|on velocities, as) .* of the model", r"\1 ... of the model", message)
+    return re.sub(r"AdaptiveStep\(.*\) does", "AdaptiveStep(...) does", message).replace("|", "/")
 
 
 def page(found: dict[str, dict[str, dict[str, str]]], covered: list[str]) -> str:
