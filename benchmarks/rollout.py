@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import leastaction as la
+from leastaction.compiling.lanes import lanes_of_this_machine
 
 from .cases import Case, chain, humanoid
 from .report import machine, number, table
@@ -122,6 +123,7 @@ def page(quick: bool, passes: int) -> str:
         "",
         f"- Machine: {machine().replace('one used', f'{THREADS} threads')}; other load when it began: {before:.1f}",
         f"- {MEMBERS} members, {STEPS} steps of 1 ms each, all nodes kept; starts differ by {SPREAD} rad and rad/s (standard deviation).",
+        f"- `rollout, specialised`: after `model.specialise()`, {lanes_of_this_machine()} members at once in the lanes of every core.",
         "- `rollout`: a step of `la.Variational()`, tolerance 1e-10; MuJoCo: semi-implicit Euler, contacts and constraints off;",
         "  `pin.aba`: accelerations once, called from Python, one thread.",
         "- Minima over repeats.  CPU time counts all threads and not what else the machine did.",

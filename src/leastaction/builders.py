@@ -266,7 +266,8 @@ class LoadBuilder(_Places):
 
     def keep_alive(self) -> tuple:
         """What owns the machine code that the model calls by address."""
-        return (*self.custom, *(law for *_, law in self.laws))
+        expressions = [*(e for *_, e in self.pairs if e), *(e for _, e in self.energies)]
+        return (*self.custom, *(law for *_, law in self.laws), *(e.module.compiled for e in expressions))
 
     def fields(self) -> dict[str, Any]:
         """The fields of `Tree` about forces."""

@@ -49,9 +49,10 @@ class Progress:
             print("\r" + " " * (_WIDTH + 50) + "\r", end="", file=sys.stderr, flush=True)
 
 
-def announce_compilation() -> None:
-    """Said once per process, when a kernel is not in the cache on disk."""
-    print("leastaction: compiling kernels, once after installation; this takes twenty to fifty seconds ...", file=sys.stderr, flush=True)
+def announce_compilation(what: str, seconds: float | None = None) -> None:
+    """Said when an entry point is not in the cache on disk, before it is compiled; and afterwards, how long it took."""
+    words = "once after installation; seconds to a minute ..." if seconds is None else f"{seconds:.0f} s"
+    print(f"leastaction: compiling kernels, {what}: {words}", file=sys.stderr, flush=True)
 
 
 class Interrupts:

@@ -29,7 +29,7 @@ ROOMS = {
     "joints": ["tests/conformance/test_joints.py", "tests/unit/test_joint_list.py"],
     "io/urdf": ["tests/io/test_urdf.py", "tests/io/test_urdf_corners.py"],
     "io/sexp": ["tests/io/test_sexp.py", "tests/unit/test_frames.py"],
-    "solvability": ["tests/physics/test_solvability.py"],
+    "solvability": ["tests/physics/test_solvability.py", "tests/physics/test_certified_steps.py"],
     "kernels": ["tests/physics/test_discrete_action.py", "tests/physics/test_identities.py"],
 }
 

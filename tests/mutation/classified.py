@@ -3,4 +3,12 @@
 "equivalent": nothing changes; "unreachable": no input gets there; "tolerance": a number that may be another within reason.
 """
 
-CLASSIFIED: dict[tuple[str, str, str], str] = {}
+CLASSIFIED: dict[tuple[str, str, str], str] = {
+    ("solvability/constants.py", "for _ in range(60):", "60"): "tolerance: halvings of an interval",
+    ("solvability/stepping.py", 'if 0.0 < h < (1.0 - 1e-12) * wanted and self.integrator.controller == "reversible":', "1e-12"): (
+        "tolerance: what counts as shorter"
+    ),
+    ("solvability/kantorovich.py", "return (low - b * low**2 / 2.0 - c * low**3 / 6.0 - d * low**4 / 24.0) * (1.0 - 1e-14)", "*"): (
+        "tolerance: the last digits of a bound are rounded down, which no mechanism shows"
+    ),
+}

@@ -170,7 +170,7 @@ def test_a_pendulum_with_dry_friction_comes_to_rest_off_the_vertical_and_all_int
         assert np.all(at_rest == at_rest[0]) and np.abs(run.v[-100:]).max() < 1e-12  # every joint sticks, exactly
         assert np.abs(run.energy_balance).max() < 0.02 * (run.energy[0] - run.energy[-1])
         np.testing.assert_allclose(run.q[-1], runs[0].q[-1], atol=2e-2)
-    pulls = la.dynamics.inverse(la.examples.chain(3).compile(), runs[0].q[-1])
+    pulls = la.dynamics.inverse(la.examples.chain(3).compile(), runs[0].q[-1], np.zeros(3), np.zeros(3))
     assert np.all(np.abs(pulls) <= np.array([12.0, 6.0, 2.0])) and np.abs(pulls).max() > 1e-3
 
 

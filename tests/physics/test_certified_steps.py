@@ -198,6 +198,15 @@ def test_a_pendulum_that_starts_upside_down_has_a_longest_step():
     assert run.dt == pytest.approx(0.5 * sv.stable_step(model, np.zeros(1)))
 
 
+def test_without_oscillations_the_certificate_of_the_start_limits_all_steps():
+    mech = la.Mechanism(gravity=(0, 0, 0))
+    mech.add_body("upper", joint=la.Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+    mech.add_body("lower", "upper", la.Revolute((0, 1, 0)), la.Pose(xyz=(0, 0, -1)), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+    model = mech.compile()
+    sim = la.Simulator(model, dt="certified", q=[0.0, 1.0], v=[2.0, -1.0])
+    assert sim.dt == 10.0 * sv.certified(model, model.state([0.0, 1.0], [2.0, -1.0]))
+
+
 def test_what_is_refused(pendulum):
     with pytest.raises(la.StateError, match="Trapezoid"):
         la.simulate(pendulum, dt="certified", duration=1.0, integrator=la.Variational())

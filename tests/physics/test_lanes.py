@@ -1,5 +1,11 @@
 """Members in lanes: a member is the same whatever runs beside it, to the last bit, and the one without lanes up to rounding."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +13,52 @@ import leastaction as la
 from leastaction.compiling.lanes import lanes_of_this_machine
 
 pytestmark = pytest.mark.skipif(lanes_of_this_machine() == 1, reason="no vectors of four numbers here")
+
+# compiling takes seconds per mechanism, so what the code for lanes computes is tried on one lane with the compiler switched off
+EVERY_JOINT = """
+import json
+import numpy as np
+import leastaction as la
+import leastaction.compiling.lanes
+leastaction.compiling.lanes.in_lanes = lambda width, masked=False: lambda function: function
+from leastaction.kernels.solving.memory import make_memory
+from leastaction.kernels.stepping.lanes import Arrays, Block, LaneWork, several_steps
+from leastaction.testing import random_mechanism, random_state
+
+H, STEPS, errors = 2e-3, 6, []
+for seed in range(5):
+    rng = np.random.default_rng(seed)
+    mech = random_mechanism(rng, n=5, forces=False, armatures=seed % 2 > 0)
+    for body in mech.bodies.values():
+        if body.joint.nv and seed:
+            mech.add_force(la.Spring(body.joint_name, rng.uniform(1.0, 9.0)))
+            mech.add_force(la.Damper(body.joint_name, rng.uniform(0.1, 0.9)))
+    model = mech.compile().specialise()
+    q, v = random_state(model, rng)
+    tau = rng.normal(size=model.nv)
+    retraction = ("exp", "cayley")[seed % 2]
+    integrator = la.Variational(retraction)
+    run = la.simulate(model, q=q, v=v, tau=tau, dt=H, steps=STEPS, integrator=integrator)
+    work, start = model.make_work(), model.state(q=q, v=v)
+    work.q[:], work.target[:], work.d[:] = start.q, start.p, H * start.v
+    w = LaneWork(**{name: getattr(work, name, np.zeros(1)) for name in LaneWork._fields})
+    a = Arrays(model.tree, w, make_memory(0.0), np.zeros(2), np.zeros(1, dtype=np.int64), integrator.numbers(H))
+    block = Block(np.zeros(STEPS), np.zeros((STEPS, model.nq)), np.zeros((STEPS, model.nv)), np.zeros(STEPS, dtype=np.int64))
+    several_steps(model.specialised.lanes_module(retraction, 1).SWEEPS, a, block, tau[None], STEPS)
+    errors.append([
+        float(np.abs(block.q - run.q[1:]).max()), float(np.abs(block.p - run.recorded[1:]).max() / np.abs(run.recorded).max()),
+        int(np.abs(block.evaluations - run.iterations).sum()), float(np.abs(block.t - run.t[1:]).max()), float(a.state[0]),
+    ])
+print(json.dumps(errors))
+"""
+
+
+def test_the_code_for_lanes_knows_every_joint_springs_dampers_and_armatures():
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(la.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", EVERY_JOINT], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    errors = np.array(json.loads(done.stdout.splitlines()[-1]))
+    assert errors.max() < 1e-12, errors
 
 
 @pytest.fixture(scope="module")

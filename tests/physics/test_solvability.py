@@ -157,11 +157,31 @@ def test_psi_has_the_sign_of_the_corrected_polynomial():
         assert np.sign(polynomial) == np.sign(b.psi(h))
 
 
-def test_regular_step_makes_the_quadratic_zero():
-    """(32) is the root of l2 v^2 h^2 + (l3 v + l4) h - 2 m1."""
-    c = sv.Constants("certified", 1.0, 0.7, 2.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0, 0.0)
+@pytest.mark.parametrize("k1", (0.0, 0.9, 5.0))
+def test_regular_step_makes_the_quadratic_zero(k1):
+    """(32) is the root of l2 v^2 h^2 + (l3 v + l4 - k1) h - 2 m1, k1 the smallest damper."""
+    c = sv.Constants("certified", 1.0, 0.7, 2.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0, 0.0, k1)
     h = sv.regular_step(c, 3.0)
-    assert 0.3 * 9.0 * h * h + (0.4 * 3.0 + 0.5) * h == pytest.approx(1.4)
+    assert 0.3 * 9.0 * h * h + (0.4 * 3.0 + 0.5 - k1) * h == pytest.approx(1.4)
+    still = sv.Constants("certified", 1.0, 0.7, 2.0, 0.1, 0.2, 0.0, 0.0, 0.5, 0.0, 0.0, k1)
+    assert sv.regular_step(still, 3.0) == (2.8 if k1 == 0.0 else np.inf)
+
+
+def test_dampers_help():
+    """The symmetric part of the Jacobian is at least m1 + h (k1/2 - l1 |v|): what (36) needs, and more than without dampers."""
+    mech = la.examples.chain(2)
+    for joint, size in (("link1", 2.0), ("link2", 5.0)):
+        mech.add_force(la.Damper(joint, size))
+    model = mech.compile()
+    equation = sv.StepEquation(model, model.state([0.3, 1.0], [0.5, -0.4]))
+    for radius in (1e-3, 1e-2):
+        c = sv.certified_constants(equation, radius)
+        assert c.k1 == 2.0 and c.l3 == c.l4 == 0.0
+        bounds = sv.Bounds(c, float(np.linalg.norm(equation.v0)), sv.residual_bound(equation, c))
+        for h in (1e-4, 1e-3):
+            A = equation.jacobian(equation.v0, h)
+            assert np.linalg.eigvalsh(0.5 * (A + A.T))[0] >= c.m1 - h * bounds.L1
+            assert c.m1 - h * bounds.L1 > c.m1 - h * c.l1 * bounds.speed
 
 
 def test_report_names_the_joint_and_the_remedy():

@@ -6,6 +6,7 @@ unless all four are flat: the last tenth of the legs beside the second tenth (th
 """
 
 import argparse
+import gc
 import json
 import sys
 import time
@@ -47,14 +48,15 @@ def soak(what, steps: int, out: Path, legs: int = LEGS) -> dict:
         if scale is None:
             first, scale = run.energy[0], max(float(np.ptp(run.potential)), float(run.kinetic.max()))
         error = (run.energy - first) / scale
-        row = {
+        rows.append({
             "steps": (leg + 1) * each, "mean": float(error.mean()), "largest": float(abs(error).max()),
             "closure": float(run.constraint_error.max()), "megabytes": resident(), "microseconds": 1e6 * seconds / each,
-        }  # fmt: skip
-        rows.append(row)
+        })  # fmt: skip
         state = run.state()
+        del run
+        gc.collect()  # so that memory is what is in use
         if leg % 20 == 19:
-            print(what.__name__, json.dumps(row), flush=True)
+            print(what.__name__, json.dumps(rows[-1]), flush=True)
             (out / f"soak-{what.__name__}.json").write_text(json.dumps(rows))
     return {"legs": rows, "dt": dt, "verdict": verdict(rows)}
 
@@ -89,7 +91,7 @@ def draw(results: dict, path: Path) -> None:
         axes[0, column].set_title({"chain": "chain of 10 links", "loop": "four-bar linkage"}[what])
         for axis, (name, label) in zip(axes[:, column], names.items(), strict=True):
             axis.plot(steps, [row[name] for row in result["legs"]], lw=1)
-            axis.set_ylim(bottom=0)
+            axis.set_ylim(0, 1.2 * max(row[name] for row in result["legs"]) or 1.0)
             if column == 0:
                 axis.set_ylabel(label)
         axes[-1, column].set_xlabel("steps")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import leastaction
-from leastaction.compiling import cache, files
+from leastaction.compiling import cache, files, modules
 from leastaction.compiling.modules import generated_module
 
 SOURCE = '''
@@ -61,11 +61,14 @@ def folder(tmp_path, monkeypatch):
     cache._directory.cache_clear()
 
 
+in_use = []  # a module lives as long as it is in use
+
+
 def use(capsys):
     """As a new process would: what it gets, and what is said."""
-    for name in [name for name in sys.modules if name.startswith("leastaction_trouble_")]:
-        del sys.modules[name]
-    exec(USE, {"SOURCE": SOURCE})
+    modules._alive.clear()
+    in_use[:] = [{"SOURCE": SOURCE}]
+    exec(USE, in_use[0])
     told = capsys.readouterr()
     assert told.out.strip() == RESULT
     return "\n".join(line for line in told.err.splitlines() if "compiling kernels" not in line)

@@ -1,15 +1,21 @@
 """Long expressions: cut into pieces, or a list of operations, and the same numbers; in time that grows like their length."""
 
 import ctypes
+import gc
 import math
+import sys
 import time
+import weakref
 
+import numba
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.compiling import straight
-from leastaction.symbolic import tape
+from leastaction.forces import functions
+from leastaction.lie.trig import sincos
+from leastaction.symbolic import emit, tape
 from leastaction.symbolic.potential import PotentialExpression
 
 POINTER = ctypes.POINTER(ctypes.c_double)
@@ -41,10 +47,11 @@ def everything(number):
 def test_every_way_of_running_it_gives_the_numbers_of_the_graph(how, monkeypatch):
     if how == "pieces":
         monkeypatch.setattr(straight, "LONGEST", 3)
+        monkeypatch.setattr(emit, "_MANY", 10)
     if how == "list":
         monkeypatch.setattr(tape, "LONG", 0)
     expression = PotentialExpression("U", everything({"whole": 11, "pieces": 12, "list": 13}[how]), 2, {"k": 0.7})
-    assert ("Tape(\n" in expression.source()) == (how == "list")
+    assert ("Tape(\n" in expression.source(), "@pieces" in expression.source()) == (how == "list", how == "pieces")
     graph, nodes = expression.block.graph, [n for _, n in expression.block.writes]
     for x, y in ((0.3, 0.9), (0.8, -0.4), (-0.2, -0.1)):
         exact = graph.evaluate(nodes, {"q0": x, "q1": y, "p0": 0.7})
@@ -86,3 +93,58 @@ def test_a_joint_of_many_terms_runs():
     exact = la.simulate(model, start, dt=1e-3, steps=100, integrator=la.RK4())
     assert abs(variational.q - exact.q).max() < 1e-5
     assert abs(variational.energy - variational.energy[0]).max() < 1e-5
+
+
+def test_what_a_kernel_returns_is_known_beyond_a_cut(tmp_path, monkeypatch):
+    """A pair that one piece computes and a later one needs."""
+    monkeypatch.setattr(straight, "LONGEST", 3)
+    steps = [f"    t{k} = t{k - 1} * 1.0" for k in range(3, 20)]
+    ends = ["    out[i] = t19 + c1[1]", "    out[i + 1] = t19 * c1[0]"]
+    body = ["    t0 = x[i]", "    c1 = sincos(t0)", "    t2 = t0 * c1[0]", *steps, *ends]
+    path = tmp_path / "piece.py"
+    path.write_text("\n".join(["@straight", "def piece(x, out, i):", *body, ""]))
+    scope = {"straight": straight.pieces, "sincos": sincos}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    piece = scope["piece"]
+
+    @numba.njit
+    def run(x, out, i):
+        piece(x, out, i)
+
+    x, out = np.array([0.7, 0.3]), np.zeros(3)
+    run(x, out, 1)
+    np.testing.assert_allclose(out, [0.0, 0.3 * math.sin(0.3) + math.cos(0.3), 0.3 * math.sin(0.3) ** 2], rtol=1e-15)
+
+
+def test_what_is_garbage_gives_its_memory_back():
+    """A generated module lives as long as its model; intermediate code of its machine code is gone at once."""
+    name = "waves that nobody else makes"
+    mech = la.Mechanism(name=name)
+    mech.add_body("bead", joint=la.Prismatic(axis=(1, 0, 0)), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    mech.add_force(la.UserPotential("3.25 * q0**2 + 0.125 * q0**3", joints=["bead"]))
+    model = mech.compile()
+    generated = weakref.ref(model.keep_alive[0].__wrapped__.__globals__["__generated__"])
+    assert generated() is not None and generated().__name__ not in sys.modules
+    del model, mech
+    gc.collect()
+    assert generated() is None
+
+
+def test_one_function_is_compiled_once_and_freed_with_its_models():
+    factor = 0.75
+
+    def push(t, q, v, tau):
+        tau[0] += factor * math.sin(t)
+
+    def model():
+        mech = la.examples.double_pendulum()
+        mech.add_force(la.CustomForce(push))
+        return mech.compile()
+
+    first, second = model(), model()
+    assert first.keep_alive[0] is second.keep_alive[0]
+    code = weakref.ref(first.keep_alive[0])
+    del first, second
+    functions._last.clear()
+    gc.collect()
+    assert code() is None

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from . import cache
 from .decorators import inlined
-from .numba_private import PUBLIC_OPTIONS
+from .numba_private import PUBLIC_OPTIONS, forget_intermediate_code
 
 _POINTER = types.CPointer(types.float64)
 _FORCE = types.void(types.float64, _POINTER, types.int64, _POINTER, _POINTER, types.int64)
@@ -76,8 +76,14 @@ def compile_force(function):
             for k in range(nv):
                 tau[k] = np.nan
 
-    code = cfunc(_FORCE)(call)
+    code = _light(cfunc(_FORCE)(call))
     code.trace = trace
+    return code
+
+
+def _light(code):
+    """The same machine code without what only compiling needs."""
+    forget_intermediate_code(getattr(code, "_library", None))
     return code
 
 
@@ -86,14 +92,14 @@ def compile_answer(function, on_disk: bool = True):
     if config.DISABLE_JIT:
         return Plain(function)
     if not on_disk:
-        return cfunc(_ANSWER)(function)
+        return _light(cfunc(_ANSWER)(function))
     with cache.storing("generated") as stored:
         try:
-            return cfunc(_ANSWER, cache=stored, **PUBLIC_OPTIONS)(function)
+            return _light(cfunc(_ANSWER, cache=stored, **PUBLIC_OPTIONS)(function))
         except RuntimeError:  # Numba keeps no code of functions without a file
             if not stored:
                 raise
-    return cfunc(_ANSWER, **PUBLIC_OPTIONS)(function)
+    return _light(cfunc(_ANSWER, **PUBLIC_OPTIONS)(function))
 
 
 @intrinsic
@@ -200,10 +206,10 @@ def run_address(entry, arguments):
     if config.DISABLE_JIT:
         return Plain(entry.py_func).address
     entry.compiled(entry.kinds(arguments), arguments)
-    code = entry.dispatcher.overloads[tuple(typeof(a) for a in arguments)]
-    if code.signature.return_type != _MADE_AND_STATUS:
-        raise TypeError(f"{entry} returns {code.signature.return_type}, not (steps made, status)")
-    return code.library.get_pointer_to_function(code.fndesc.llvm_func_name)
+    result, address = entry.addresses[tuple(typeof(a) for a in arguments)]
+    if result != _MADE_AND_STATUS:
+        raise TypeError(f"{entry} returns {result}, not (steps made, status)")
+    return address
 
 
 @inlined

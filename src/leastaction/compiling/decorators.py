@@ -14,21 +14,27 @@ from numba import config, njit
 
 from . import cache
 from .gate import Direct, Entry
-from .numba_private import APART, ENTRY, INLINED, KERNEL, announced
+from .numba_private import APART, ENTRY, INLINED, KERNEL, announced, kernels
 
 __all__ = ["Direct", "Entry", "apart", "entry", "inlined", "kernel"]
 
 
 def inlined(function):
-    return njit(function, **INLINED)
+    return _known(njit(function, **INLINED))
 
 
 def kernel(function):
-    return njit(function, **KERNEL)
+    return _known(njit(function, **KERNEL))
 
 
 def apart(function):
-    return njit(function, **APART)
+    return _known(njit(function, **APART))
+
+
+def _known(dispatcher):
+    if not config.DISABLE_JIT:
+        kernels.add(dispatcher)
+    return dispatcher
 
 
 def entry(function):

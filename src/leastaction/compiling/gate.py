@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numba import config, typeof
 
-from . import canaries
-from .numba_private import quick_comparison_of_flags
+from . import canaries, modules
+from .numba_private import forget_intermediate_code, forget_versions_for, quick_comparison_of_flags
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 
@@ -79,6 +79,7 @@ class Entry:
         self.py_func = function
         self._compile_function = compile_function
         self._compiled: dict[Hashable, Callable[..., Any]] = {}
+        self.addresses: dict[tuple[Any, ...], tuple[Any, int]] = {}  #: types of arguments -> type of the result, machine code
         code = function.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
         functools.update_wrapper(self, function)
@@ -103,10 +104,20 @@ class Entry:
         found = self._compiled.get(kinds)
         if found is None:
             with _without_garbage_collection(), quick_comparison_of_flags():
-                found = self.dispatcher if config.DISABLE_JIT else self.dispatcher.compile(tuple(typeof(a) for a in arguments))
+                found = self.dispatcher if config.DISABLE_JIT else self._machine_code(tuple(typeof(a) for a in arguments))
             if canaries.ON:
                 found = canaries.guarded(found, str(self), self.parameters)
             self._compiled[kinds] = found
+        return found
+
+    def _machine_code(self, types: tuple[Any, ...]) -> Callable[..., Any]:
+        with modules.importable(self.py_func):
+            found = self.dispatcher.compile(types)
+        version = self.dispatcher.overloads[types]
+        self.addresses[types] = version.signature.return_type, version.library.get_pointer_to_function(version.fndesc.llvm_func_name)
+        if modules.is_generated(self.py_func.__module__):  # there may be many: what only compiling needs is given back
+            forget_intermediate_code(version.library)
+            forget_versions_for(self.dispatcher, modules.is_generated)
         return found
 
     def __repr__(self) -> str:

@@ -25,12 +25,14 @@ import functools
 import inspect
 import math
 import textwrap
+import weakref
 
 from llvmlite import binding, ir
 from numba import config, types
 from numba.extending import intrinsic
 
 from .numba_private import AVAILABLE, cgutils
+from .straight import definition
 from .vectors import Array, Number, Record, Vectors, is_wide, kind_of, known, known_number
 
 _LLVM_FUNCTIONS = {math.sqrt: "sqrt", math.floor: "floor", math.fabs: "fabs", abs: "fabs"}
@@ -70,9 +72,13 @@ def in_lanes(width, masked=False):
 
     def decorate(function):
         names = list(inspect.signature(function).parameters)
+        # Numba never forgets an intrinsic: it knows the function weakly, and what keeps the function is its own module
+        function.__globals__.setdefault("__straight__", []).append(function)
+        known_weakly = weakref.ref(function)
 
         def typed(arguments):
             def generate(context, builder, signature, values):
+                function = known_weakly()
                 writer = _Writer(context, builder, width)
                 given = [writer.taken(t, v) for t, v in zip(signature.args, values, strict=True)]
                 if masked:
@@ -439,10 +445,11 @@ def _is_short(statements):
     return all(isinstance(s, ast.Assign) and not _finds(s, (ast.Call, ast.BinOp)) for s in statements)
 
 
-_trees = {}
+_trees: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # code of models that are dropped goes with them
 
 
 def _tree(function):
     if function not in _trees:
-        _trees[function] = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        generated = function.__module__.startswith("leastaction_")
+        _trees[function] = definition(function) if generated else ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     return _trees[function]

@@ -8,6 +8,7 @@ What the private parts give:
                                       function that calls it; leaving that out halves the time of the first simulation on a new machine
   kernels without a memory manager    one that tries to allocate does not compile
   memory.py, straight.py              vector instructions by name, and generated code without type inference
+  memory that is given back           intermediate code of finished functions, and what was compiled for one generated module only
   files with checksums                damaged files of the cache are found before they are used; writing never fails a run
 """
 
@@ -15,8 +16,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 import warnings
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -32,10 +35,12 @@ AVAILABLE = os.environ.get("LEASTACTION_PUBLIC_NUMBA", "0") in ("", "0")
 if AVAILABLE:
     try:
         from llvmlite.binding import Linkage
-        from numba.core import ccallback, cgutils, dispatcher
+        from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassManager, NewPassManager
+        from numba.core import ccallback, cgutils, dispatcher, types
         from numba.core.caching import FunctionCache, IndexDataCacheFile
         from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import Compiler
+        from numba.core.compiler_lock import global_compiler_lock
         from numba.core.event import Listener, register
         from numba.core.serialize import dumps
         from numba.core.targetconfig import TargetConfig
@@ -49,7 +54,9 @@ if AVAILABLE:
         )
 
 #: dispatchers whose compilation is announced
-announced: set[Any] = set()
+announced: weakref.WeakSet[Any] = weakref.WeakSet()
+#: dispatchers of all kernels
+kernels: weakref.WeakSet[Any] = weakref.WeakSet()
 
 if AVAILABLE:
 
@@ -157,6 +164,42 @@ if AVAILABLE:
             TargetConfig.__hash__, TargetConfig.__eq__ = hash_before, equality_before
 
 
+    for _manager in (FunctionPassManager, ModulePassManager):  # llvmlite wrote how they are disposed of where Python does not find it
+        if "_dispose" not in vars(_manager):
+            _manager._dispose = NewPassManager._dispose
+
+    @global_compiler_lock
+    def forget_intermediate_code(library: Any) -> None:
+        """Give back what the engine keeps of a finished function beside its machine code: a megabyte and more."""
+        if library is None:
+            return
+        engine = library._codegen._engine._ee
+        for part in (library, *library._linking_libraries):
+            module = getattr(part, "_final_module", None)
+            if not isinstance(part, _PartOfAnEntry) and module in engine._modules:
+                engine.remove_module(module)
+                module.close()
+
+    @global_compiler_lock
+    def forget_versions_for(entry: Any, modules: Callable[[str], bool]) -> None:
+        """Once an entry point of a generated module is machine code: forget the versions of kernels that only it needed, those of its own
+        module and those of others for functions of it; and let Numba hold the entry itself no longer than we do."""
+        for kernel in list(kernels):
+            own = modules(kernel.py_func.__module__)
+            for signature in [s for s in kernel.overloads if own or any(_mentions(t, modules) for t in s)]:
+                _unlist(kernel, kernel.overloads.pop(signature))
+        while entry.overloads:  # which a finalizer of Numba would keep for ever
+            _unlist(entry, entry.overloads.popitem()[1])
+
+    def _unlist(dispatcher: Any, version: Any) -> None:
+        with suppress(KeyError):
+            dispatcher.targetctx.remove_user_function(version.entry_point)
+
+    def _mentions(kind: Any, modules: Callable[[str], bool]) -> bool:
+        if isinstance(kind, types.Dispatcher):
+            return modules(kind.dispatcher.py_func.__module__)
+        return isinstance(kind, types.BaseTuple) and any(_mentions(t, modules) for t in kind)
+
     class _CheckedFile(IndexDataCacheFile):
         """Index and data with checksums.  Data have names of their own: two processes that save at once do not mix theirs up."""
 
@@ -215,18 +258,28 @@ if AVAILABLE:
                 module.FunctionCache = original
 
     class _Announcer(Listener):
-        """Says once per process that an entry point is being compiled from source; a load from the cache says nothing."""
+        """Says which entry point is being compiled from source, and how long it took; a load from the cache says nothing."""
 
         def __init__(self):
-            self.said = False
+            self.began: dict[Any, float] = {}
 
         def on_start(self, event):
-            if not self.said and event.data["dispatcher"] in announced:
-                self.said = True
-                announce_compilation()
+            what = event.data["dispatcher"]
+            if what in announced:
+                self.began[what] = time.perf_counter()
+                announce_compilation(self.words(what))
 
         def on_end(self, event):
-            pass
+            began = self.began.pop(event.data["dispatcher"], None)
+            if began is not None:
+                announce_compilation(self.words(event.data["dispatcher"]), time.perf_counter() - began)
+
+        @staticmethod
+        def words(what):
+            """kernels.stepping.variational.run, or lanes8_exp.run of a generated module."""
+            module = what.py_func.__module__
+            module = module.removeprefix("leastaction.") if module.startswith("leastaction.") else module[len("leastaction_") : -21]
+            return f"{module}.{what.py_func.__name__}"
 
     register("numba:compile", _Announcer())
     ENTRY = {**PUBLIC_OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
@@ -235,5 +288,12 @@ if AVAILABLE:
     APART = {**KERNEL, "pipeline_class": _ApartCompiler}
 else:
     cgutils = None
+
+    def forget_intermediate_code(library: Any) -> None:
+        """Numba keeps it."""
+
+    def forget_versions_for(entry: Any, modules: Callable[[str], bool]) -> None:
+        """Numba keeps them."""
+
     checked_cache = quick_comparison_of_flags = nullcontext
     ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS

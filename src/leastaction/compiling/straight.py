@@ -12,14 +12,15 @@ Allowed are assignments to names and entries of arrays and pointers, + - * / and
 computed), calls of kernels and of functions of `math`, and the tuples they return.  With compilation switched off the function is
 what it says; with bounds checks, and where only Numba's public interface is used, it is an ordinary kernel.
 
-LLVM takes much more than twice as long for a block of twice the length.  So a long function is cut into pieces, which are functions to
-LLVM and are not inlined; what one piece computes and a later one needs is kept in a list on the stack.  Time is linear in the length then.
+LLVM takes much more than twice as long for a block of twice the length.  So `pieces` cuts a long function into functions to LLVM that are
+not inlined; what one piece computes and a later one needs is kept in a list on the stack.  Time is linear in the length then.
 """
 
 import ast
 import inspect
 import linecache
 import textwrap
+import weakref
 
 from llvmlite import ir
 from numba import config, types
@@ -29,18 +30,33 @@ from .decorators import kernel
 from .numba_private import AVAILABLE, cgutils
 
 LONGEST = 60  # statements of a piece
+RETURNED = 12  # floats that a kernel returns, at most: a pose
 
 
 def straight(function):
+    """A function of one piece."""
+    return _straight(function, cut=False)
+
+
+def pieces(function):
+    """A long function, cut into pieces."""
+    return _straight(function, cut=True)
+
+
+def _straight(function, cut):
     if config.DISABLE_JIT or config.BOUNDSCHECK or not AVAILABLE:
         return kernel(function)
-    tree = _definition(function)
-    names = [a.arg for a in tree.args.args]
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    # Numba never forgets an intrinsic: it knows the function weakly, and what keeps the function is its own module
+    function.__globals__.setdefault("__straight__", []).append(function)
+    known = weakref.ref(function)
 
     def typed(arguments):
         def generate(context, builder, signature, values):
+            function = known()
+            tree = definition(function)
             scope = dict(zip(names, zip(signature.args, values, strict=True), strict=True))
-            if len(tree.body) > 4 * LONGEST:
+            if cut:
                 _write_pieces(context, builder, scope, function.__globals__, tree.body)
             else:
                 _Writer(context, builder, scope, function.__globals__).run(tree.body)
@@ -55,7 +71,7 @@ def straight(function):
     return intrinsic(described)
 
 
-def _definition(function):
+def definition(function):
     """The function as a syntax tree."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
@@ -204,27 +220,40 @@ def _write_pieces(context, builder, scope, functions, statements):
     """The statements as functions of at most LONGEST of them, one called after the other."""
     pieces = [statements[k : k + LONGEST] for k in range(0, len(statements), LONGEST)]
     sets, gets = ([_names(piece, how) for piece in pieces] for how in (ast.Store, ast.Load))
+    called = {s.targets[0].id for s in statements if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and _is_name(s.targets[0])}
     place: dict[str, int] = {}  # where a name is kept for later pieces; each is set once
+    kept_as: dict[str, types.Type] = {}  # a number, or a tuple that a kernel returned
     before: set[str] = set()
+    size = 0
     for new, needed in zip(sets, gets, strict=True):
-        for name in sorted(needed & before):
-            place.setdefault(name, len(place))
+        for name in sorted((needed & before) - place.keys()):
+            place[name] = size
+            size += RETURNED if name in called else 1
         before |= new
     kinds = (*(kind for kind, _ in scope.values()), types.CPointer(types.float64))
     with builder.goto_entry_block():
-        kept = builder.alloca(ir.DoubleType(), max(1, len(place)))
+        kept = builder.alloca(ir.DoubleType(), max(1, size))
     known: dict = {}
     for piece, new, needed in zip(pieces, sets, gets, strict=True):
 
         def write(b, values, piece=piece, new=new, needed=needed):
-            at = {name: b.gep(values[-1], [ir.Constant(ir.IntType(64), place[name])]) for name in sorted((new | needed) & place.keys())}
+            def entries(name):
+                return (b.gep(values[-1], [ir.Constant(ir.IntType(64), place[name] + k)]) for k in range(RETURNED))
+
+            across = sorted((new | needed) & place.keys())
             inside = dict(zip(scope, zip(kinds[:-1], values[:-1], strict=True), strict=True))
-            inside.update((name, (types.float64, b.load(at[name]))) for name in at if name not in new)
+            for name in across:
+                if name not in new:
+                    inside[name] = kept_as[name], _recalled(context, b, kept_as[name], entries(name))
             writer = _Writer(context, b, inside, functions, known)
             writer.run(piece)
-            for name in at:
+            for name in across:
                 if name in new:
-                    b.store(writer._float(inside[name]), at[name])
+                    kind, value = inside[name]
+                    if not isinstance(kind, types.BaseTuple):
+                        kind, value = types.float64, writer._float(inside[name])
+                    kept_as[name] = kind
+                    _keep(b, kind, value, entries(name))
             return context.get_dummy_value()
 
         function = _numbas(context, builder.module, types.none, kinds, write)
@@ -232,6 +261,26 @@ def _write_pieces(context, builder, scope, functions, statements):
         status, _ = context.call_conv.call_function(builder, function, types.none, kinds, [*(value for _, value in scope.values()), kept])
         with builder.if_then(status.is_error, likely=False):
             context.call_conv.return_status_propagate(builder, status)
+
+
+def _keep(builder, kind, value, entries):
+    """Write the floats of a number or of a tuple of tuples to the entries."""
+    if isinstance(kind, types.BaseTuple):
+        for k, part in enumerate(kind):
+            _keep(builder, part, builder.extract_value(value, k), entries)
+    else:
+        builder.store(value, next(entries))
+
+
+def _recalled(context, builder, kind, entries):
+    """What `_keep` has written."""
+    if isinstance(kind, types.BaseTuple):
+        return context.make_tuple(builder, kind, [_recalled(context, builder, part, entries) for part in kind])
+    return builder.load(next(entries))
+
+
+def _is_name(node):
+    return isinstance(node, ast.Name)
 
 
 def _names(piece, how):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import inspect
 import traceback
 import typing
+import weakref
+from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -100,8 +102,9 @@ def compile_law(
     return Law(code.address, slopes is not None, code)
 
 
-_known: dict[Hashable, Any] = {}  # machine code of functions by what it was made of
-_MOST_KNOWN = 128
+#: machine code by what it was made of, while it is in use
+_known: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
+_last: deque[Any] = deque(maxlen=16)  # what was used last, also after the models that used it
 
 
 def _compiled(law: Any, energy: Any, slopes: Any, count: int) -> Any:
@@ -119,11 +122,11 @@ def once(compile_functions: Callable[..., Any], *functions: Any, also: tuple[Has
     if None in parts:
         return compile_functions(*functions)
     key = (*parts, *also)
-    if key not in _known:
-        _known[key] = compile_functions(*functions)
-        if len(_known) > _MOST_KNOWN:
-            del _known[next(iter(_known))]
-    return _known[key]
+    found = _known.get(key)
+    if found is None:
+        found = _known[key] = compile_functions(*functions)
+    _last.append(found)
+    return found
 
 
 def _made_of(function: Any) -> Hashable:

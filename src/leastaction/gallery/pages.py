@@ -29,6 +29,11 @@ def write(
     steps   of every run, instead of its whole duration
     home    address of a page that the index belongs to; no index is written then
     say     is told about every page
+
+    >>> import tempfile
+    >>> import leastaction as la
+    >>> [path.name for path in la.gallery.write(tempfile.mkdtemp(), ["heavy-top"], steps=2)]
+    ['index.html', 'heavy-top.html']
     """
     chosen = [entry(name) for name in names] or list(ENTRIES)
     out = Path(folder)

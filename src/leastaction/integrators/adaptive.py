@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assembly.closing import tie
-from ..checks import listed, number, shown
+from ..checks import number, shown
 from ..compiling.address import compile_force
 from ..compiling.records import allocate
-from ..coordinates import ties as tree
 from ..errors import StateError
 from ..forces.functions import once
 from ..kernels.maximal.evaluate import momenta_entry
@@ -75,11 +74,8 @@ class AdaptiveStep(Integrator):
         return {"base": self.base, "density": name, "speed": self.speed, "controller": self.controller}
 
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
-        if isinstance(self.base, Maximal) and (named := tree.on_velocities(model.closures)):
-            raise StateError(
-                f"AdaptiveStep of Maximal does not keep constraints on velocities, as {listed(named)} of {model.name!r}; use "
-                "AdaptiveStep(Variational()), or integrator=Maximal() with a fixed dt"
-            )
+        if isinstance(self.base, Midpoint):
+            self.base.refuse_model(model)
         self.refuse_charts(model)
         why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
         self.refuse_servos(model, why)

@@ -58,15 +58,19 @@ class Midpoint(Integrator):
         return True
 
     def start(self, model: Model, state: State, dt: float) -> MidpointStepper:
-        self.refuse_velocity_constraints(model)
+        self.refuse_model(model)
         self.refuse_overheld(model, state)
-        if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
-            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move ball joint {listed(turning)}; use alpha=0.5, or Variational()")
         return MidpointStepper(self, model, state, dt)
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMidpointStepper:
-        self.refuse_velocity_constraints(model)
+        self.refuse_model(model)
         return ComposedMidpointStepper(self, model, state, dt, gammas)
+
+    def refuse_model(self, model: Model) -> None:
+        """What its equations do not describe."""
+        self.refuse_velocity_constraints(model)
+        if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
+            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move ball joint {listed(turning)}; use alpha=0.5, or Variational()")
 
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.0

@@ -35,20 +35,15 @@ class StepEquation:
                 f"Trapezoid does not keep the constraints {names} of {model.name!r}: no step of it can be certified; "
                 "leastaction.solvability.report(...) tries steps of Variational instead"
             )
-        if model.is_actuated:
-            raise StateError(
-                f"{model.name!r} has servos or dry friction, whose forces have kinks: no bound can be certified; use the sampled "
-                "estimates, or simulate with integrator=Variational()"
-            )
+        kinked = [*(f"servo {s.name!r}" for s in model.servos), *(f"dry friction of joint {j!r}" for j in model.joints_with_dry_friction)]
+        if kinked:
+            names = ", ".join(kinked)
+            raise StateError(f"forces with kinks have no second derivative, and no step can be certified with {names}; give dt in s")
         if len(model.tree.custom) or len(model.tree.law_on):
             raise StateError(
                 "the model has a CustomForce or another function of the user, whose derivatives are not known: no bound can be certified; "
                 "use the sampled estimates"
             )
-        kinked = [*(f"servo {s.name!r}" for s in model.servos), *(f"dry friction of joint {j!r}" for j in model.joints_with_dry_friction)]
-        if kinked:
-            names = ", ".join(kinked)
-            raise StateError(f"forces with kinks have no second derivative, and no step can be certified with {names}; give dt in s")
         self.model, self.state = model, state
         self.tensors = MassTensors(model)
         self.q, self.p = np.array(state.q), np.array(state.p)

@@ -29,7 +29,7 @@ _HEAD = '''"""A constraint, generated from its expression."""
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
-from leastaction.compiling.straight import straight
+from leastaction.compiling.straight import pieces, straight
 from leastaction.symbolic.runtime import Tape, compiled_joint, floor, half_sincos, interpret, kernel, sign, sincos, stack
 
 on_disk = True

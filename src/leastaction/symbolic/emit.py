@@ -10,6 +10,7 @@ from . import tape
 from .graph import Graph, Node
 from .program import Block
 
+_MANY = 600  # statements, from which on LLVM would take too long for them at once
 _LONG = 100  # characters, after which an expression gets a name of its own
 _PAIRS = {"sin": ("sincos", 0), "cos": ("sincos", 1), "half_sin": ("half_sincos", 0), "half_cos": ("half_sincos", 1)}
 _SYMBOL = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<"}
@@ -95,4 +96,5 @@ def function(name: str, arguments: str, doc: str, block: Block, loads: Mapping[s
     if tape.is_long(block):
         return tape.function(name, arguments, doc, block, loads, end)
     lines = [*Writer(block.graph, loads).block(block), *end]
-    return "\n".join(["@straight", f"def {name}({arguments}):", f'    """{doc}"""', *(f"    {line}" for line in lines)])
+    how = "@straight" if len(lines) <= _MANY else "@pieces"
+    return "\n".join([how, f"def {name}({arguments}):", f'    """{doc}"""', *(f"    {line}" for line in lines)])

@@ -20,7 +20,7 @@ _HEAD = '''"""A joint, generated from its pose."""
 
 from math import atan2, cosh, exp, expm1, log, log1p, sinh, sqrt
 
-from leastaction.compiling.straight import straight
+from leastaction.compiling.straight import pieces, straight
 from leastaction.symbolic.runtime import (
     BIAS, COORDINATES, DISPLACEMENT, PLACE, POSE, Tape, compiled_joint, floor, half_sincos, interpret, kernel, quaternion_of_difference,
     sign, sincos, stack,

@@ -186,7 +186,7 @@ def _interpret(code, length, numbers, M):
 
 @apart
 def _interpret_at(code, length, numbers, M):
-    _interpret(integers_at(code), length, pointer_at(numbers), M)
+    _interpret(integers_at(code), length, pointer_at(numbers), M)  # type: ignore[call-arg]
 
 
 #: (code, length, numbers, M) of a Tape and the memory it works in

@@ -41,6 +41,7 @@ class LaneWork(NamedTuple):
     target_last: floats("nv", "lanes")
     load: floats("nv", "lanes")
     history: floats(6, "nv", "lanes")
+    aim: floats("2*servos", "lanes")  # of servos, which do not run in lanes
     live: floats(1, "lanes")  # not 0: the lane takes part in a factorisation
 
 
@@ -81,6 +82,8 @@ class Bare(NamedTuple):
     tree: Any
     has_armature: Any
     has_dampers: Any
+    has_friction: Any
+    servo_on: Any
     custom: Any
     law_on: Any
 
@@ -91,7 +94,7 @@ class Empty(NamedTuple):
 
 def make_arrays(tree: Tree, work: Work, options: Options, lanes: int) -> tuple[Arrays, np.ndarray]:
     """The memory, and the piece that all of its numbers are in, each array at an address that vectors are loaded from in one go."""
-    sizes = {"n": len(tree.link) - 1, "nq": len(work.q), "nv": len(work.d), "lanes": lanes}
+    sizes = {"n": len(tree.link) - 1, "nq": len(work.q), "nv": len(work.d), "lanes": lanes, "servos": 0}
     plain = {name: getattr(work, name) for name in LaneWork._fields if name != "live"} | {"live": np.zeros(1), "state": np.zeros(2)}
     plain |= {"memory": make_memory(0.0), "started": np.zeros(lanes)}
     size = sum(array.size for array in plain.values()) * lanes
@@ -111,7 +114,7 @@ def make_arrays(tree: Tree, work: Work, options: Options, lanes: int) -> tuple[A
 def several_steps(sweeps, a, block, tau, steps):
     """Make `steps` steps in all lanes that have not ended.  tau: (1 or steps, nv, lanes)"""
     empty = Empty((0,))
-    s = Step(sweeps, Bare(a.m, 0, 0, empty, empty), a.w, None, None, a.memory, a.options)
+    s = Step(sweeps, Bare(a.m, 0, 0, 0, empty, empty, empty), a.w, None, None, a.memory, a.options)
     if a.started[0] == 0:
         sweeps.begin(s.m, s.w, s.options.h)
         a.started[0] = 1
