@@ -134,17 +134,14 @@ class Simulator:
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
-        by_certificate = isinstance(dt, str) and dt == "certified"
-        self.integrator = Variational() if integrator is None else integrator
-        if not isinstance(self.integrator, Integrator):
+        chosen = Variational() if integrator is None else integrator
+        if not isinstance(chosen, Integrator):
             raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else checked_state(state, model)
         if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
-        if by_certificate:
-            self.integrator, self.dt = certified_dt(model, start, integrator)
-        else:
-            self.dt = time_step(dt)  # type: ignore[arg-type]
+        by_certificate = isinstance(dt, str) and dt == "certified"
+        self.integrator, self.dt = certified_dt(model, start, integrator) if by_certificate else (chosen, time_step(dt))  # type: ignore
         if guard:
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")

@@ -72,9 +72,13 @@ def in_lanes(width, masked=False):
 
     def decorate(function):
         names = list(inspect.signature(function).parameters)
+        # Numba never forgets an intrinsic: it knows the function weakly, and what keeps the function is its own module
+        function.__globals__.setdefault("__straight__", []).append(function)
+        known_weakly = weakref.ref(function)
 
         def typed(arguments):
             def generate(context, builder, signature, values):
+                function = known_weakly()
                 writer = _Writer(context, builder, width)
                 given = [writer.taken(t, v) for t, v in zip(signature.args, values, strict=True)]
                 if masked:
