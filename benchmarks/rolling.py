@@ -26,7 +26,9 @@ def starts() -> dict[str, tuple[la.Model, np.ndarray, np.ndarray, float]]:
     bowl.add_constraint(la.RollingBall("ball", 0.1, sphere=1.0, inside=True))
     add("ball in a bowl", bowl, [0.0, 0.0, 3.0, 1.0, 0.5, 0.0], 5e-3)
     add("differential drive with a caster", la.examples.differential_drive(), {"left": 5.0, "right": 6.0}, 5e-3)
-    add("car, steering free", la.examples.car(), {"rear left": 10.0, "rear right": 10.0, "knuckle left": 0.1}, 5e-3)
+    car = la.examples.car()
+    car.add_force(la.Spring("knuckle left", 200.0))
+    add("car, a spring in its steering", car, {"chassis": (5.0, 0.0, 0.0), "knuckle left": 0.5}, 5e-3)
     tilted = {"stone": (0.0, 0.0, 0.0, np.cos(0.005), np.sin(0.005), 0.0, 0.0)}
     add("rattleback", la.examples.rattleback(), [0.0, 0.0, -5.0, 0.0, 0.0, 0.0], 1e-3, tilted)
     return found

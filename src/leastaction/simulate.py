@@ -134,17 +134,14 @@ class Simulator:
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
-        by_certificate = isinstance(dt, str) and dt == "certified"
-        self.integrator = Variational() if integrator is None else integrator
-        if not isinstance(self.integrator, Integrator):
+        chosen = Variational() if integrator is None else integrator
+        if not isinstance(chosen, Integrator):
             raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else checked_state(state, model)
         if model.has_symbolic_joints and (singular := explain_singular(model, start.q)):
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
-        if by_certificate:
-            self.integrator, self.dt = certified_dt(model, start, integrator)
-        else:
-            self.dt = time_step(dt)  # type: ignore[arg-type]
+        by_certificate = isinstance(dt, str) and dt == "certified"
+        self.integrator, self.dt = certified_dt(model, start, integrator) if by_certificate else (chosen, time_step(dt))  # type: ignore
         if guard:
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")
@@ -157,8 +154,7 @@ class Simulator:
         self.steps, self._first_time = 0, start.t
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
-        self._last_tau = model.inputs()  # of the last step, and of the next one:
-        self._tau = self._last_tau[None].copy()
+        self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
         self._alone, self._evaluating = Alone(), threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)
@@ -412,12 +408,12 @@ class Simulator:
         self._before_moving()
         while done < steps:
             size = min(chunk, steps - done)
+            began, t, until = time.perf_counter(), self.t, end
             if self._schedule is not None:
-                size = min(size, self._schedule.steps_left(self.steps, self.t))
+                size, until = min(size, self._schedule.steps_left(self.steps, t)), min(end, self._schedule.end(t))
             tau = forces if len(forces) == 1 else forces[done : done + size]
-            began, t = time.perf_counter(), self.t
             ctrl_c.hold()
-            result = self._advance(size, tau, record, end if self._schedule is None else min(end, self._schedule.end(t)))
+            result = self._advance(size, tau, record, until)
             self.steps += result.steps
             done += result.steps
             if result.limit:

@@ -11,9 +11,11 @@ not written.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +30,9 @@ from leastaction.errors import LeastActionError
 PAGE = Path(__file__).parents[2] / "docs" / "combinations.md"
 DT, STEPS = 2e-3, 3
 _NEAR = 2e-5  # of an end after three steps, rad or m, per unit of what the motion is: of the order of the step squared
+
+_WRONG = "wrong: "
+_ADVICE = (*_REMEDIES, "take ", "linearise ", "look at ")
 
 INTEGRATORS: dict[str, la.Integrator] = {
     "Variational": la.Variational(),
@@ -159,7 +164,7 @@ def outcome(case: Case) -> str:
 def _checked_refusal(case: Case, model: la.Model, message: str) -> str:
     names = [model.name, *model.joint_names, *model.body_names, *(c.name for c in model.closures), *case.integrator.split(" of ")]
     assert any(name.split(",")[0] in message for name in names), f"{case}: refused without a name: {message}"
-    assert any(word in message for word in _REMEDIES), f"{case}: refused without a remedy: {message}"
+    assert any(word in message for word in _ADVICE), f"{case}: refused without a remedy: {message}"
     return message
 
 
@@ -203,8 +208,10 @@ _TITLES = {
 def general(message: str) -> str:
     """A sentence without what is only of this model."""
     if message.startswith("integrator = "):
-        message = "integrator = ...;" + message.split(";", 1)[1]
-    return re.sub(r"of '[^']* and [^']*'", "of the model", message).replace("|", "/")
+        message = "integrator = ... cannot" + message.split(" cannot", 1)[1]
+    message = re.sub(r"'[^']* and [^']*'", "the model", message)
+    message = re.sub(r"(the constraints|on velocities, as) .* of the model", r"\1 ... of the model", message)
+    return re.sub(r"AdaptiveStep\(.*\) does", "AdaptiveStep(...) does", message).replace("|", "/")
 
 
 def page(found: dict[str, dict[str, dict[str, str]]], covered: list[str]) -> str:
@@ -235,27 +242,26 @@ def shown_in(text: str) -> dict[Case, bool]:
     return found
 
 
+def attempt(case: Case) -> str:
+    """As `outcome`, of what goes wrong the message."""
+    try:
+        return outcome(case)
+    except AssertionError as error:
+        return f"{_WRONG}{error}"
+
+
 def main() -> int:
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    covered, wrong = [], []
-
-    def run(case: Case) -> str:
-        try:
-            result = outcome(case)
-        except AssertionError as error:
-            wrong.append(str(error))
-            result = f"WRONG {error}"
-        print(*case, result[:200], flush=True)
-        return result
-
-    for column, value, case in pairs():
-        found.setdefault(column, {}).setdefault(value, {})[case.integrator] = run(case)
-    for case in covering():
-        covered.append(run(case))
+    listed, rows = list(pairs()), covering()
+    with ProcessPoolExecutor(int(os.environ.get("JOBS", os.cpu_count() or 1))) as pool:
+        results = list(pool.map(attempt, [*(case for _, _, case in listed), *rows], chunksize=4))
+    wrong = [result for result in results if result.startswith(_WRONG)]
     if wrong:
         print(f"{len(wrong)} neither work nor are refused by a sentence, so {PAGE.name} is not written", *wrong, sep="\n")
         return 1
-    PAGE.write_text(page(found, covered))
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for (column, value, case), result in zip(listed, results, strict=False):
+        found.setdefault(column, {}).setdefault(value, {})[case.integrator] = result
+    PAGE.write_text(page(found, results[len(listed) :]))
     return 0
 
 

@@ -5,6 +5,9 @@
 
 CLASSIFIED: dict[tuple[str, str, str], str] = {
     ("solvability/constants.py", "for _ in range(60):", "60"): "tolerance: halvings of an interval",
+    ("solvability/equation.py", "scale = max(np.abs(self.p).max(), abs(h) * np.abs(self.force).max(), 1e-300)", "max"): (
+        "tolerance: pure Newton of the checks is stopped by the size of its last correction too"
+    ),
     ("solvability/stepping.py", 'if 0.0 < h < (1.0 - 1e-12) * wanted and self.integrator.controller == "reversible":', "1e-12"): (
         "tolerance: what counts as shorter"
     ),

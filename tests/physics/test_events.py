@@ -236,6 +236,20 @@ def test_a_callback_ends_a_run_or_fails_with_what_was_made():
         assert caught.value.trajectory.steps == 40
 
 
+def test_events_of_one_step_are_in_the_order_of_time(rod):
+    def reaches(seconds, **how):
+        return la.Event(lambda t, state: t - seconds, name=f"{seconds}", **how)
+
+    run = la.simulate(rod, dt=1.0, steps=2, when=[reaches(0.7), reaches(0.2), reaches(0.5, terminal=True), reaches(0.4)])
+    assert [event.name for event in run.events] == ["0.2", "0.4", "0.5"] and abs(run.t[-1] - 0.5) < 1e-9
+
+
+def test_seconds_are_counted_in_spite_of_rounding(rod):
+    times = []
+    la.simulate(rod, dt=0.1, steps=100, every=la.Every(lambda t, state: times.append(t), seconds=0.3))
+    assert np.allclose(times, 0.3 * np.arange(1, 34), atol=1e-9)
+
+
 def returns(value):
     return lambda t, state: value
 

@@ -174,6 +174,9 @@ def test_dampers_help():
         mech.add_force(la.Damper(joint, size))
     model = mech.compile()
     equation = sv.StepEquation(model, model.state([0.3, 1.0], [0.5, -0.4]))
+    v, units = equation.v0, 1e-5 * np.eye(2)
+    slopes = np.stack([(equation.value(v + e, 0.01) - equation.value(v - e, 0.01)) / 2e-5 for e in units], -1)
+    np.testing.assert_allclose(equation.jacobian(v, 0.01), slopes, rtol=0, atol=1e-8)
     for radius in (1e-3, 1e-2):
         c = sv.certified_constants(equation, radius)
         assert c.k1 == 2.0 and c.l3 == c.l4 == 0.0

@@ -84,7 +84,7 @@ def test_differential_drive_follows_its_kinematics():
     wanted = np.array([speed * np.cos(heading), speed * np.sin(heading), turn]).T
     assert np.abs(run.v[:, model.v_slice("chassis")] - wanted).max() < 1e-10
     # odometry by the wheels' angles, of second order: the chord of a step is not its arc
-    coarse = la.simulate(model, start, tau=tau, dt=1e-2, steps=200, integrator=TIGHT[0])
+    coarse = la.simulate(model, start, tau=tau[:200], dt=1e-2, steps=200, integrator=TIGHT[0])
     off, off_coarse = (np.abs(r.q[-1, 2] - 0.1 * (r["right"] - r["left"])[-1, 0] / 0.4) for r in (run, coarse))
     assert off < 1e-7 and 3.6 < off_coarse / off < 4.4
     assert abs(np.angle(np.exp(1j * run["fork"][-1, 0]))) < 0.1  # it trails

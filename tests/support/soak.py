@@ -91,7 +91,7 @@ def draw(results: dict, path: Path) -> None:
         axes[0, column].set_title({"chain": "chain of 10 links", "loop": "four-bar linkage"}[what])
         for axis, (name, label) in zip(axes[:, column], names.items(), strict=True):
             axis.plot(steps, [row[name] for row in result["legs"]], lw=1)
-            axis.set_ylim(bottom=0)
+            axis.set_ylim(0, 1.2 * max(row[name] for row in result["legs"]) or 1.0)
             if column == 0:
                 axis.set_ylabel(label)
         axes[-1, column].set_xlabel("steps")

@@ -103,7 +103,7 @@ def _times(start: float, end: float, fps: float, speed: float) -> Array:
             f"fps = {fps:g} and speed = {speed:g} make {count:.3g} pictures of {end - start:g} s; at most {_MOST_PICTURES} are drawn: "
             "give a smaller fps or a larger speed"
         )
-    return start + np.arange(int(count + 1e-9)) * speed / fps
+    return np.asarray(start + np.arange(int(count + 1e-9)) * (speed / fps), dtype=np.float64)
 
 
 def stage(opened: browser.Browser, scene: Path, label: bool = True) -> None:

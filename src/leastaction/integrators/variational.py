@@ -12,7 +12,7 @@ from ..checks import shown
 from ..coordinates import ties as tree
 from ..dynamics import discrete, explain_singular
 from ..errors import StateError
-from ..kernels.solving.memory import SCALE, TIME, make_memory
+from ..kernels.solving.memory import SCALE, SIZE, TIME, make_memory
 from ..kernels.stepping import composition
 from ..kernels.stepping import variational as kernels
 from ..kernels.stepping.loop import NOT_FINITE
@@ -97,7 +97,7 @@ class VariationalStepper(CompiledStepper):
 
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        self.work, self.memory = model.make_work(), make_memory(state.t)
+        self.work, self.memory = model.make_work(), np.zeros(SIZE)
         self.middle = model.make_middle() if integrator.quadrature == "midpoint" else None
         self.ties: tree.Ties | None = None
         if model.closures:

@@ -133,7 +133,7 @@ def _writer(path: FilePath, fps: float) -> Any:
         return PillowWriter(fps=rate)
     if suffix == ".mp4" and ffmpeg.program() is not None:
         writer = FFMpegWriter(fps=rate)
-        writer.bin_path = ffmpeg.program  # type: ignore[method-assign]
+        writer.bin_path = lambda: str(ffmpeg.program())  # type: ignore[method-assign]
         return writer
     known = f"'.gif' and '.webp'; '.mp4' needs ffmpeg: {ffmpeg.HOW}" if suffix == ".mp4" else "'.gif', '.webp', '.mp4'"
     raise StateError(f"save_to = {str(path)!r}: cannot write a film with the suffix {suffix!r}; it is one of {known}")

@@ -11,6 +11,7 @@ import base64
 import math
 import zlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import config
@@ -18,7 +19,9 @@ from numba import config
 from ..compiling.address import integers_at, pointer_at
 from ..compiling.decorators import apart
 from ..lie.trig import half_sincos, sincos
-from .program import Block
+
+if TYPE_CHECKING:  # it brings SymPy, which simulations do not need
+    from .program import Block
 
 LONG = 6000  # nodes, from which on a block becomes a list
 
