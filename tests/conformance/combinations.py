@@ -210,6 +210,7 @@ def general(message: str) -> str:
     if message.startswith("integrator = "):
         message = "integrator = ... cannot" + message.split(" cannot", 1)[1]
     message = re.sub(r"'[^']* and [^']*'", "the model", message)
+    message = re.sub(r"is a \w+, but", "is a ..., but", message)
     message = re.sub(r"(the constraints|on velocities, as) .* of the model", r"\1 ... of the model", message)
     return re.sub(r"AdaptiveStep\(.*\) does", "AdaptiveStep(...) does", message).replace("|", "/")
 

@@ -35,7 +35,7 @@ def make_frames(model: Model, primitive: bool = False, balls: bool = False) -> k
         motions = _BALL if ball else body.joint.primitives()
         if motions is None:
             raise MechanismError(
-                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but Johnson and Murphey's integrator needs joints that are "
+                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but integrators in generalised coordinates need joints that are "
                 f"{'ball joints or ' if balls else ''}rotations and translations by one coordinate each; use Variational(), or replace it "
                 "by Universal, Revolute and Prismatic joints"
             )
