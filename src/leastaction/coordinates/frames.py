@@ -35,9 +35,9 @@ def make_frames(model: Model, primitive: bool = False, balls: bool = False) -> k
         motions = _BALL if ball else body.joint.primitives()
         if motions is None:
             raise MechanismError(
-                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but integrators in generalised coordinates need joints that are "
-                f"{'ball joints or ' if balls else ''}rotations and translations by one coordinate each; use Variational(), or replace it "
-                "by Universal, Revolute and Prismatic joints"
+                f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but integrators in generalised coordinates need joints that "
+                f"are {'ball joints or ' if balls else ''}rotations and translations by one coordinate each; use Variational(), or replace "
+                "it by Universal, Revolute and Prismatic joints"
             )
         parent, coordinate, at_q = int(tree.link[i, L.PARENT]), int(tree.link[i, L.VI]), int(tree.link[i, L.QI])
         if ball and tree.stiffness[coordinate : coordinate + 3].any():
