@@ -1,5 +1,7 @@
 """Every warning is an error in the tests; Hypothesis does not mind that the first call of a kernel loads it; no test opens a window."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -8,6 +10,8 @@ settings.load_profile("kernels")
 
 
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background of a shell: tests of Ctrl-C would wait for ever
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "error")
 
 

@@ -13,7 +13,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .assembly.closing import ClosedEvaluator
+from .assembly.closing import ClosedEvaluator, on_the_way
 from .checks import shown, time_step, whole_number
 from .dynamics import explain_singular
 from .errors import ConvergenceError, LimitError, SingularMassError, StateError
@@ -296,7 +296,8 @@ class Simulator:
     def _end_at(self, stop: Stop, record: Record | None = None) -> None:
         """Stand where a terminal event happened; the last step of the record ends there."""
         before, where = self._stepper, stop.occurrence.state
-        self._set_up(self.integrator.start(self.model, where, self.dt), where)
+        with on_the_way():
+            self._set_up(self.integrator.start(self.model, where, self.dt), where)
         self._stepper.take_over(before, stop.further, stop.length)
         if record is None:
             return

@@ -131,9 +131,11 @@ def test_displacement_keeps_the_digits_of_a_tiny_increment(joint):
 
 
 def test_generated_code_is_kept_on_disk_and_shared():
-    joint = symbolic_samples()[0]
-    again = la.SymbolicJoint("cam", lambda q, sp, p: sp.rot_z(q[0]) @ sp.move(0, 0, p.lift * sp.sin(2 * q[0]) + sp.exp(-q[0] ** 2)), 1,
-                             parameters={"lift": 0.7})  # fmt: skip
+    joint, again = (
+        la.SymbolicJoint("cam", lambda q, sp, p: sp.rot_z(q[0]) @ sp.move(0, 0, p.lift * sp.sin(2 * q[0]) + sp.exp(-q[0] ** 2)), 1,
+                         parameters={"lift": lift})
+        for lift in (0.2, 0.7)
+    )  # fmt: skip
     assert again.kind == joint.kind == joint.with_parameters(lift=0.1).kind
     source = joint.source()
     assert "def displacement(" in source and "sincos(" in source

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assembly.closing import ClosedEvaluator
+from ..assembly.closing import ClosedEvaluator, on_the_way
 from ..errors import ConvergenceError
 from ..integrators.base import Integrator
 from ..model import Model
@@ -42,7 +42,8 @@ class Remaking:
 
     def __call__(self, start: State, length: float, tau: Array) -> Shortened:
         """From the state `start`, so many seconds, under the joint forces tau (1, nv)."""
-        stepper = self.integrator.start(self.model, start, length)
+        with on_the_way():
+            stepper = self.integrator.start(self.model, start, length)
         record = stepper.make_record(1, 1)
         result = stepper.advance(1, tau, record)
         if result.failure:

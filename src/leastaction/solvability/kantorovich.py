@@ -47,7 +47,7 @@ class Certificate:
 
     @property
     def solvable(self) -> bool:
-        return self.load <= 1.0
+        return bool(self.load <= 1.0)
 
 
 def certify(equation: StepEquation, h: float, sharp: bool | None = None) -> Certificate:
