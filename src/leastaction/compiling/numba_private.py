@@ -131,8 +131,20 @@ if AVAILABLE:
                     function.attributes.add("noinline")
             super().add_ir_module(ir_module)
 
+    class _EntryLibrary(JITCodeLibrary):
+        """An entry point with its parts, which belong to it alone: LLVM inlines what is called once, and drops what is not called."""
+
+        def _optimize_final_module(self):
+            direct = [part for part in self._linking_libraries if isinstance(part, _PartOfAnEntry)]
+            parts = {part for first in direct for part in (first, *first._below()) if isinstance(part, _PartOfAnEntry)}
+            own = {f.name for part in parts for f in part._final_module.functions if not f.is_declaration}
+            for function in self._final_module.functions:
+                if function.name in own and not function.is_declaration:
+                    function.linkage = "internal"
+            super()._optimize_final_module()
+
     class _InnerCompiler(Compiler):
-        library = _PartOfAnEntry
+        library: type = _PartOfAnEntry
 
         def define_pipelines(self):
             self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
@@ -140,6 +152,14 @@ if AVAILABLE:
 
     class _ApartCompiler(_InnerCompiler):
         library = _ApartLibrary
+
+    class _EntryCompiler(_InnerCompiler):
+        library = _EntryLibrary
+
+        def define_pipelines(self):
+            pipelines = super().define_pipelines()
+            self.state.library.enable_object_caching()  # its machine code is kept on disk
+            return pipelines
 
     @contextmanager
     def quick_comparison_of_flags() -> Iterator[None]:
@@ -282,7 +302,7 @@ if AVAILABLE:
             return f"{module}.{what.py_func.__name__}"
 
     register("numba:compile", _Announcer())
-    ENTRY = {**PUBLIC_OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
+    ENTRY = {**PUBLIC_OPTIONS, "_nrt": False, "no_cfunc_wrapper": True, "pipeline_class": _EntryCompiler}
     KERNEL = {**ENTRY, "no_cpython_wrapper": True, "pipeline_class": _InnerCompiler}
     INLINED = {**KERNEL, "forceinline": True}
     APART = {**KERNEL, "pipeline_class": _ApartCompiler}
