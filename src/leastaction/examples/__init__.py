@@ -45,14 +45,7 @@ from .trees import (
     robot_arm,
     tumbling_body,
 )
-from .vehicles import (
-    ball_on_turntable,
-    bicycle,
-    car,
-    differential_drive,
-    rattleback,
-    snakeboard,
-)
+from .vehicles import ball_on_turntable, bicycle, car, differential_drive, rattleback, snakeboard
 
 __all__ = [
     "ball_chain", "ball_on_turntable", "bennett", "bicycle", "board_on_surface", "car", "cart_pole", "chain", "chaplygin_sleigh",
