@@ -206,8 +206,9 @@ def test_a_store_goes_on_after_a_kill_at_any_byte(tmp_path):
         la.sweep(task, {"k": range(8)}, executor=pool, store=path)
     whole = log.read_bytes()
     meanwhile = la.Sweep.read(path)
-    kept = int((~meanwhile.failed).sum())
-    assert kept and all(np.array_equal(meanwhile.results[k], np.full(3, k)) for k in range(kept))
+    there = np.flatnonzero(~meanwhile.failed)  # perhaps also a point behind the one that was interrupted
+    kept = len(there)
+    assert kept and all(np.array_equal(meanwhile.results[k], np.full(3, k)) for k in there)
     for cut in (0, 5, 40, len(whole) // 2, len(whole) - 1, len(whole)):
         path.unlink(missing_ok=True)
         log.write_bytes(whole[:cut])
