@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, number, numbers, same, shown
+from .compiling.records import allocate
 from .constraints.base import Closure
 from .errors import StateError
 from .joints import SymbolicJoint
 from .joints.base import ABOUT_Z
-from .kernels.tree.layout import GRAVITY, QI, UP, VI, Middle, Tree, Work, make_middle, make_work
+from .kernels.tree.layout import GRAVITY, QI, UP, VI, Actuation, Charts, Middle, Tree, Work, make_middle, make_work
 from .limits import Limit
 from .mechanism import Body, Mechanism, in_words
 from .motors import Motor, Servo, aims, torques
@@ -266,15 +267,24 @@ class Model:
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
         return self
 
-    def make_work(self) -> Work:
-        """Memory of a simulation of its own."""
-        return copied(self._first_work)
+    def make_work(self, *needs: type) -> Work:
+        """Memory of a simulation of its own.
+
+        needs: which of the records Actuation and Charts the kernels use, if the model has such things; others do without, so that one
+        compiled version serves every model
+        """
+        work = copied(self._first_work)
+        if Actuation in needs and self.is_actuated:
+            work = work._replace(actuation=allocate(Actuation, {"nv": self.nv, "servos": len(self.servos)}))
+        if Charts in needs and self.tree.has_charts:
+            work = work._replace(charts=allocate(Charts, {}))
+        return work
 
     @cached_property
     def _first_work(self) -> Work:
         """What every simulation begins with; nobody writes to it."""
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
-        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on), len(self.servos))
+        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on))
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
             if body.joint.turns == ABOUT_Z:  # constant, so no kernel writes it

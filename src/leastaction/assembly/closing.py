@@ -106,7 +106,8 @@ class Closing:
         """(m,) how fast the rows change when the joints move with v."""
         rates = self.jacobian(q) @ v
         net = self.network.net
-        rates[net.con[net.function[:, M.FN_CON], M.FIRST_ROW] - self.first] += self.flow.drift
+        if net.special is not None:
+            rates[net.con[net.special.function[:, M.FN_CON], M.FIRST_ROW] - self.first] += self.flow.drift
         return rates
 
     def holonomic(self) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from ..constraints.rows import Row
 from ..errors import MechanismError
 from ..joints import SymbolicJoint
 from ..kernels.maximal import layout as M
-from ..kernels.maximal.layout import Flow, Net, make_flow
+from ..kernels.maximal.layout import Flow, Net, Special, make_flow
 from ..kernels.tree import layout as L
 from ..model import Model
 from ..pose import Pose
@@ -131,12 +131,15 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     )
     tables = tabulate(graph, eliminate(graph, order))
     symbolic = [c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE]
+    velocity = [c for c, columns in enumerate(con) if columns[M.CON_KIND] in VELOCITY_KINDS.values()]
     sizes = {
-        "n": n, "nc": len(con), "m": len(rows), "ns": len(slots), "symbolics": len(symbolic), "dampers": len(graph.damped),
-        "nf": len(tables.front), "indices": len(tables.index), "functions": len(functions), "arguments": len(arguments),
+        "n": n, "nc": len(con), "m": len(rows), "ns": len(slots), "dampers": len(graph.damped), "nf": len(tables.front),
+        "indices": len(tables.index), "velocities": len(velocity), "symbolics": len(symbolic), "functions": len(functions),
+        "arguments": len(arguments),
     }  # fmt: skip
+    special = allocate(Special, sizes, velocity=velocity, symbolic=symbolic, function=functions, argument=arguments)
     net = allocate(
-        Net, sizes, body=_bodies(model, com), com=com, con=con, symbolic=symbolic, function=functions, argument=arguments, place=place,
+        Net, sizes, body=_bodies(model, com), com=com, con=con, place=place, special=special if velocity or symbolic or functions else None,
         row_kind=kinds, row=rows, slot=_slots(tables, slots, n, graph), block=_blocks(tables, n), damped=_damped(tables, graph),
         front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip

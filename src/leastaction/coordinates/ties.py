@@ -12,6 +12,7 @@ from ..compiling.records import allocate
 from ..constraints.base import COORDINATES, GEAR, ON_VELOCITIES, ROWS, Closure
 from ..joints.rows import DOT
 from ..kernels.constraints import velocities as constrained
+from ..kernels.constraints.speeds import Speeds
 from ..kernels.constraints.ties import Ties
 from ..kernels.maximal import layout as M
 from ..kernels.tree import layout as L
@@ -91,9 +92,10 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
         "nv": model.nv, "nc": len(con), "m": len(kinds), "na": len(anchor), "ng": len(gear), "ns": len(call), "nx": len(argument),
         "nw": len(velocity), "nu": len(speed),
     }  # fmt: skip
+    speeds = allocate(Speeds, sizes, bodies=velocity, call=speed) if velocity or speed else None
     ties = allocate(
-        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, velocity=velocity, gear=gear,
-        only_speed=only_speed, ratio=ratio, call=call, speed=speed, argument=argument, least=_LEAST * np.array(least),
+        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, speeds=speeds, gear=gear,
+        only_speed=only_speed, ratio=ratio, call=call, argument=argument, least=_LEAST * np.array(least),
     )  # fmt: skip
     for poses in (ties.start, ties.end):
         poses[0, [M.POSE_R, M.POSE_R + 4, M.POSE_R + 8, M.POSE_W]] = 1.0

@@ -13,6 +13,7 @@ from ..dynamics import explain_singular
 from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import explicit as kernels
 from ..kernels.stepping.record import Record, put_node
+from ..kernels.tree.layout import Charts
 from ..model import Model
 from ..state import State
 from .base import VELOCITY, CompiledStepper, Integrator, Starts
@@ -83,7 +84,7 @@ class ExplicitStepper(CompiledStepper):
         if model.closures:
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
             self.keeps_constraints = True
-        self.arrays = kernels.Arrays(model.tree, model.make_work(), self.ties, self.stage, self.memory, integrator.method, dt)
+        self.arrays = kernels.Arrays(model.tree, model.make_work(Charts), self.ties, self.stage, self.memory, integrator.method, dt)
         self.compile(kernels.run)
 
     def place_starts(self, many: Starts):

@@ -168,7 +168,7 @@ class MaximalStepper(CompiledStepper):
     def _lost_coordinates(self) -> str:
         """Which symbolic joint's coordinates could not be found in the last attempt; empty if there is none."""
         net, first = self.network.net, 6 * len(self.model.bodies)
-        for con in net.symbolic:
+        for con in net.special.symbolic if net.special is not None else ():
             row = first + net.con[con, maximal_layout.FIRST_ROW]
             if np.any(np.isnan(self.flow.r[row : row + net.con[con, maximal_layout.ROWS]])):
                 name = self.model.joint_names[con]

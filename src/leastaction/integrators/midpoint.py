@@ -18,6 +18,7 @@ from ..kernels.stepping import midpoint as kernels
 from ..kernels.stepping import midpoint_composition as composition
 from ..kernels.stepping.record import Record
 from ..kernels.stepping.stages import make_course
+from ..kernels.tree.layout import Actuation
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_evaluations, checked_tolerance
@@ -85,7 +86,7 @@ class MidpointStepper(CompiledStepper):
 
     def __init__(self, integrator: Midpoint, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        self.work, self.memory = model.make_work(), make_memory(state.t)
+        self.work, self.memory = model.make_work(Actuation), make_memory(state.t)
         self.ties: tree.Ties | None = None
         if model.closures:
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)

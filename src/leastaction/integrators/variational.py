@@ -18,7 +18,7 @@ from ..kernels.stepping import variational as kernels
 from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
 from ..kernels.stepping.stages import Course, make_course
-from ..kernels.tree.layout import QUADRATURES, Work
+from ..kernels.tree.layout import QUADRATURES, Actuation, Charts, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
@@ -97,7 +97,7 @@ class VariationalStepper(CompiledStepper):
 
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        self.work, self.memory = model.make_work(), np.zeros(SIZE)
+        self.work, self.memory = model.make_work(Actuation, Charts), np.zeros(SIZE)
         self.middle = model.make_middle() if integrator.quadrature == "midpoint" else None
         self.ties: tree.Ties | None = None
         if model.closures:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from ..kernels.tree.layout import Tree, Work
 from .memory import UNKNOWN, Bodies, Call, Cell, Constants, Facts, Place, Store, Trace, cell_of
 from .terms import Graph, Number, Term
@@ -70,10 +68,10 @@ def _traced(unit: Unit, bodies: Bodies, constants, facts: Facts, tree: Tree, wor
     lengths = {name: len(getattr(work, name)) for name in ("q", "d", "r", "z", "target", "load", "step")}
     lengths |= dict.fromkeys(unit.vectors, len(work.d))
     arrays = tracer.arrays(constants, STATES, lengths)
-    none = np.zeros((0, 2), dtype=np.int64)  # mechanisms with servos or dry friction run the general kernels
-    known = {"link": tracer.link(), "has_friction": 0, "servo_on": none} | {name: arrays[name] for name in constants}
+    known = {"link": tracer.link()} | {name: arrays[name] for name in constants}
     m = SimpleNamespace(**tree._asdict() | known)
-    w = SimpleNamespace(laws=None, **{name: array for name, array in arrays.items() if name not in constants})
+    none = {"laws": None, "actuation": None}  # mechanisms with servos or dry friction run the general kernels
+    w = SimpleNamespace(**none, **{name: array for name, array in arrays.items() if name not in constants})
     unit.run(tracer, m, w, arrays)
     facts.leave()
     return tracer, facts

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiling.address import call_joint
-from ...compiling.decorators import inlined, kernel
+from ...compiling.decorators import kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
 from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
@@ -35,7 +35,7 @@ from ..maximal.rows import two_frame_gradient, two_frame_values
 from ..tree.layout import DT, DU, DW, KIND, L_P1, L_R1, NV, PARENT, VI, P, R
 from ..tree.loads import world_poses
 from ..tree.spatial import column_dot, wrench_to_parent
-from .speeds import speed_gradients, speed_nodes, speed_values, velocity_rows
+from .speeds import Speeds, speed_gradients, speed_nodes, speed_values, velocity_rows
 
 _i = np.int64
 
@@ -61,11 +61,10 @@ class Ties(NamedTuple):
     anchor: integers("na")  # body rows that constraints act on; anchor 0 is the world
     top: integers("nc")  # common ancestor of the two bodies
     only_speed: integers("m")  # does a row restrict nothing but velocities?
-    velocity: integers("nw")  # constraints of `con` that restrict velocities
+    speeds: Speeds  # None where no constraint restricts velocities: Numba then compiles without them
     gear: integers("ng", 5)
     ratio: floats("ng", 2)  # ratio, offset:  q1 = ratio q2 + offset
     call: integers("ns", 4)
-    speed: integers("nu", 4)  # velocity constraints of the user: columns in speeds.py
     argument: integers("nx", 2)  # places of the arguments of generated rows in q and v
     least: floats("m")  # smallest displacement errors are compared with, in the unit of the row
     momentum: floats(1)  # the same for momenta
@@ -131,7 +130,7 @@ def gradients(m, w, con, poses, apart, X, at_R, at_P, S, t, h, J):
         if con.con[k, CON_KIND] == TWO_FRAMES:
             two_frame_gradient(con, poses, apart, k, con.G)
         else:
-            velocity_rows(w, con, k, h)
+            velocity_rows(con.speeds, w, con, k, h)
         for side in range(2):
             pull_back(m, con, k, side, X, at_R, at_P, S, J)
     for g in range(con.gear.shape[0]):
@@ -142,8 +141,7 @@ def gradients(m, w, con, poses, apart, X, at_R, at_P, S, t, h, J):
         con.rate[a] = call_joint(con.call[s, CALL_ADDRESS], GRADIENT, m.param, 0, con.x, k, con.x_rate, k, t, con.slope)[0]
         for e in range(k, k + con.call[s, CALL_COUNT]):
             J[a, con.argument[e, 1]] += con.slope[e]
-    if con.speed.shape[0] > 0:
-        speed_gradients(m, w, con, t, h, J)
+    speed_gradients(con.speeds, m, w, con, t, h, J)
 
 
 @kernel
@@ -187,18 +185,12 @@ def constrain_node(m, w, con, t):
     """c.value and c.J0 at the node w.q, which `set_node` has set; returns the largest |h|."""
     place_anchors(m, w, con)
     row_values(m, w, con, con.start, con.apart, t, 0.0)
-    if restricts_velocities(con):
-        speed_nodes(con)
+    speed_nodes(con.speeds, con)
     gradients(m, w, con, con.start, con.apart, w.row, R, P, w.S0, t, 0.0, con.J0)
     top = 0.0
     for a in range(con.value.shape[0]):
         top = max(top, abs(con.value[a]))
     return top
-
-
-@inlined
-def restricts_velocities(con):
-    return con.velocity.shape[0] + con.speed.shape[0] > 0
 
 
 @kernel
@@ -229,8 +221,7 @@ def constrain_end(m, w, con, t, h):
         moved = sub(matvec(load9(con.start, B, POSE_R), moved), matvec(load9(con.start, A, POSE_R), load3(w.row, i, DT)))
         store3(con.apart_end, k, 0, add(load3(con.apart, k, 0), moved))
     row_values(m, w, con, con.end, con.apart_end, t, 1.0)
-    if restricts_velocities(con):
-        speed_values(m, w, con, t, h)
+    speed_values(con.speeds, m, w, con, t, h)
 
 
 @kernel

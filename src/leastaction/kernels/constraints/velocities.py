@@ -6,18 +6,17 @@
 
 from ...compiling.decorators import entry, inlined, kernel
 from ...joints.rows import DISTANCE, DOT, POINT
-from ...lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub, tmatvec
-from ..maximal.layout import A_P, A_R, B_P, B_R, BODY_A, BODY_B, CON_KIND, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS, TWO_FRAMES
-from ..maximal.nonholonomic import velocity_second_rates
-from ..maximal.rows import column, relative
+from ...lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub
+from ..maximal.layout import A_P, A_R, B_R, CON_KIND, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS, TWO_FRAMES
+from ..maximal.rows import column
 from ..solving.dense import rank_factor, rank_solve
 from ..tree.articulated import forward_dynamics, mass_solve
 from ..tree.continuous import twists, velocity_products
 from ..tree.evaluate import applied_forces, place
-from ..tree.layout import ETA, PARENT, P, R
+from ..tree.layout import PARENT, P, R
 from ..tree.spatial import twist_to_child
 from .bordered import products
-from .speeds import SPEED_ADDRESS, SPEED_FIRST, SPEED_ROW
+from .speeds import relative_rates, speed_rates
 from .ties import CALL_ADDRESS, CALL_FIRST, CALL_ROW, RANK, SECOND, call_joint, constrain_node
 
 
@@ -84,35 +83,12 @@ def second_rates(m, w, con, t, v, A):
     for k in range(con.con.shape[0]):
         if con.con[k, CON_KIND] == TWO_FRAMES:
             second_rates_of(w, con, k, A)
-        else:
-            Q, point, turn, turn_rate, p1, p2 = relative_rates(w, con, k, A)
-            velocity_second_rates(con, k, Q, point, matvec(Q, turn), matvec(Q, turn_rate), p1, p2, con.rate)
     for e in range(con.argument.shape[0]):
         con.x_rate[e] = v[con.argument[e, 1]]
-    for s in range(con.speed.shape[0]):  # c.x is that of the node
-        k = con.speed[s, SPEED_FIRST]
-        rate = call_joint(con.speed[s, SPEED_ADDRESS], SECOND, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
-        con.rate[con.speed[s, SPEED_ROW]] = rate
+    speed_rates(con.speeds, m, w, con, t, A)  # c.x is that of the node
     for s in range(con.call.shape[0]):
         k = con.call[s, CALL_FIRST]
         con.rate[con.call[s, CALL_ROW]] = call_joint(con.call[s, CALL_ADDRESS], SECOND, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
-
-
-@inlined
-def relative_rates(w, con, k, A):
-    """Of constraint k: rotation and point of B in A, turn of B against A and its rate (axes of B), rates of the point (axes of A)."""
-    i, j = con.anchor[con.con[k, BODY_A]], con.anchor[con.con[k, BODY_B]]
-    Q, point = relative(con, con.start, con.apart, k)  # of B in A
-    b = load3(con.place, k, B_P)
-    wa, va, wb, vb = load3(w.row, i, ETA), load3(w.row, i, ETA + 3), load3(w.row, j, ETA), load3(w.row, j, ETA + 3)
-    da, aa, db, ab = load3(A, i, 0), load3(A, i, 3), load3(A, j, 0), load3(A, j, 3)
-    seen = tmatvec(Q, wa)
-    turn = sub(wb, seen)  # B against A, axes of B
-    turn_rate = add(sub(db, tmatvec(Q, da)), cross(turn, seen))
-    speed = add(vb, cross(wb, b))
-    p1 = sub(matvec(Q, speed), add(va, cross(wa, point)))  # the point of B seen from A
-    p2 = matvec(Q, add(cross(turn, speed), add(ab, cross(db, b))))
-    return Q, point, turn, turn_rate, p1, sub(p2, add(aa, add(cross(da, point), cross(wa, p1))))
 
 
 @kernel

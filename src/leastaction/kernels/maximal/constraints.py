@@ -1,13 +1,13 @@
 """All constraints of a mechanism in maximal coordinates: which kind is which.
 
-Values and derivatives at the end of a step, and the directions of constraint impulses at its start.  Symbolic joints and functions of
-coordinates have loops of their own, apart: inside the others their code would slow down every mechanism.
+Values and derivatives at the end of a step, and the directions of constraint impulses at its start.  What few mechanisms have stands apart:
+constraints on velocities, symbolic joints, functions of coordinates.  Where there are none, `special` is None and Numba leaves it out.
 """
 
 from ...compiling.decorators import inlined, kernel
 from ...lie.algebra import add, load3, quat_rotate_minus
 from .functions import function_forces, function_gradients, function_values
-from .layout import B_P, BODY_A, BODY_B, CON_KIND, D_U, D_W, FIRST_ROW, GEAR, SKATE, TWO_FRAMES
+from .layout import B_P, BODY_A, BODY_B, CON_KIND, D_U, D_W, FIRST_ROW, GEAR, TWO_FRAMES
 from .nonholonomic import seen_from_moving, seen_from_still, velocity_force, velocity_gradient, velocity_values
 from .rows import gear_gradient, gear_value, measure_end, relative, two_frame_ends, two_frame_gradient
 from .symbolic import all_pose_forces, all_pose_gradients, all_pose_values
@@ -31,17 +31,22 @@ def values(m, net, flow, out, first):
     """out[first:] = values of all constraints at the end of the step.  Writes Flow.apart_end, and Flow.q_end of symbolic joints."""
     for c in range(net.con.shape[0]):
         kind, at = net.con[c, CON_KIND], first + net.con[c, FIRST_ROW]
-        if kind != GEAR:
-            measure_end(net, flow, c)
         if kind == GEAR:
             out[at] = gear_value(net, flow, flow.end, flow.apart_end, c)
-        elif kind == TWO_FRAMES:
-            two_frame_ends(net, flow, c, out, at)
-        elif kind >= SKATE:
-            velocity_values(net, c, motion(net, flow, c), out, at)
-    if net.symbolic.shape[0] > 0:
+        else:
+            measure_end(net, flow, c)
+            if kind == TWO_FRAMES:
+                two_frame_ends(net, flow, c, out, at)
+    special_values(net.special, m, net, flow, out, first)
+
+
+@kernel
+def special_values(special, m, net, flow, out, first):
+    if special is not None:
+        for e in range(special.velocity.shape[0]):
+            c = special.velocity[e]
+            velocity_values(net, c, motion(net, flow, c), out, first + net.con[c, FIRST_ROW])
         all_pose_values(m, net, flow, out, first)
-    if net.function.shape[0] > 0:
         function_values(m, net, flow, out, first)
 
 
@@ -54,11 +59,15 @@ def gradients(m, net, flow):
             gear_gradient(net, flow.end, flow.apart_end, c, flow.G1)
         elif kind == TWO_FRAMES:
             two_frame_gradient(net, flow.end, flow.apart_end, c, flow.G1)
-        elif kind >= SKATE:
-            velocity_gradient(net, c, motion(net, flow, c), flow.G1)
-    if net.symbolic.shape[0] > 0:
+    special_gradients(net.special, m, net, flow)
+
+
+@kernel
+def special_gradients(special, m, net, flow):
+    if special is not None:
+        for e in range(special.velocity.shape[0]):
+            velocity_gradient(net, special.velocity[e], motion(net, flow, special.velocity[e]), flow.G1)
         all_pose_gradients(m, net, flow, flow.G1)
-    if net.function.shape[0] > 0:
         function_gradients(m, net, flow)
 
 
@@ -71,10 +80,14 @@ def force_directions(m, net, flow):
             gear_gradient(net, flow.node, flow.apart, c, flow.G0)
         elif kind == TWO_FRAMES:
             two_frame_gradient(net, flow.node, flow.apart, c, flow.G0)
-        elif kind >= SKATE:
-            R, point = relative(net, flow.node, flow.apart, c)
-            velocity_force(net, c, R, point, flow.G0)
-    if net.symbolic.shape[0] > 0:
+    special_forces(net.special, m, net, flow)
+
+
+@kernel
+def special_forces(special, m, net, flow):
+    if special is not None:
+        for e in range(special.velocity.shape[0]):
+            R, point = relative(net, flow.node, flow.apart, special.velocity[e])
+            velocity_force(net, special.velocity[e], R, point, flow.G0)
         all_pose_forces(m, net, flow, flow.G0)
-    if net.function.shape[0] > 0:
         function_forces(m, net, flow)

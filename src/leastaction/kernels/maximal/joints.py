@@ -114,14 +114,20 @@ def damper_columns(m, net, flow, i):
     for j in range(v, v + nv):
         a, l = dual_column(flow, j, kind)
         put_pair(net, flow, flow.node, flow.apart, i, j, 0, a, l)
-    if dispatch.is_generated(kind):
-        coordinate_slopes(m, net, flow, i)
-    else:
-        joint_columns(m, flow, i, flow.q_end)
+    end_columns(net.special, m, net, flow, i)
     for j in range(v, v + nv):
         a, l = dual_column(flow, j, kind)
         a, l = dispatch.increment_slope(kind, flow.dq, v, j, a, l)
         put_pair(net, flow, flow.end, flow.apart_end, i, j, 2, a, l)
+
+
+@kernel
+def end_columns(special, m, net, flow, i):
+    """Dual columns of joint i at the end of the step."""
+    if special is not None and dispatch.is_generated(m.link[i, KIND]):
+        coordinate_slopes(m, net, flow, i)
+        return
+    joint_columns(m, flow, i, flow.q_end)
 
 
 @inlined

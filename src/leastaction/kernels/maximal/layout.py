@@ -63,6 +63,15 @@ D_W, D_U, D_R, D_MOVE = _i(0), _i(1), _i(4), _i(13)  # quaternion, rotation; tra
 DISP_COLUMNS = 16
 
 
+class Special(NamedTuple):
+    """Constraints that few mechanisms have: constraints.py."""
+
+    velocity: integers("velocities")  # those on velocities
+    symbolic: integers("symbolics")  # of the kind POSE
+    function: integers("functions", FUNCTION_COLUMNS)  # of the kind FUNCTION
+    argument: integers("arguments", ARGUMENT_COLUMNS)  # of all functions
+
+
 class Net(NamedTuple):
     """A mechanism as bodies and constraints."""
 
@@ -72,9 +81,7 @@ class Net(NamedTuple):
     place: floats("nc", PLACE_COLUMNS)
     row_kind: integers("m")
     row: floats("m", ROW_COLUMNS)
-    symbolic: integers("symbolics")  # constraints of the kind POSE
-    function: integers("functions", FUNCTION_COLUMNS)  # constraints of the kind FUNCTION
-    argument: integers("arguments", ARGUMENT_COLUMNS)  # of all functions
+    special: Special  # None where there is nothing of its kinds: Numba then compiles without them
     slot: integers("ns", SLOT_COLUMNS)
     block: integers("n+1", 2)  # where the 6x6 block of a body stands in the fronts: offset of its corner, stride
     damped: integers("dampers", 9)  # dampers and rotors: body and, for (c,c), (c,p), (p,c), (p,p), offset and stride of the 6x6 block

@@ -293,29 +293,30 @@ def pose_force(m, net, flow, e, G):
 
 @apart
 def all_pose_values(m, net, flow, out, first):
-    for e in range(net.symbolic.shape[0]):
-        pose_values(m, net, flow, net.symbolic[e], out, first + net.con[net.symbolic[e], FIRST_ROW])
+    for e in range(net.special.symbolic.shape[0]):
+        pose_values(m, net, flow, net.special.symbolic[e], out, first + net.con[net.special.symbolic[e], FIRST_ROW])
 
 
 @apart
 def all_pose_gradients(m, net, flow, G):
-    for e in range(net.symbolic.shape[0]):
-        pose_gradient(m, net, flow, net.symbolic[e], G)
+    for e in range(net.special.symbolic.shape[0]):
+        pose_gradient(m, net, flow, net.special.symbolic[e], G)
 
 
 @apart
 def all_pose_forces(m, net, flow, G):
-    for e in range(net.symbolic.shape[0]):
-        pose_force(m, net, flow, net.symbolic[e], G)
+    for e in range(net.special.symbolic.shape[0]):
+        pose_force(m, net, flow, net.special.symbolic[e], G)
 
 
 @apart
-def change_charts(m, flow):
+def change_charts(special, m, flow):
     """Joints whose coordinates have become nearly singular go on in their second chart.
 
     Only Flow.q knows of it: bases, momenta and the unknowns of the step do not.
     """
-    for i in range(1, m.link.shape[0]):
-        if m.link[i, CHARTED]:
-            kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
-            change_chart(kind, m.param, i, flow.q, k, nv, flow.dq, flow.load, v, flow.charts, flow.chart)
+    if special is not None:
+        for i in range(1, m.link.shape[0]):
+            if m.link[i, CHARTED]:
+                kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
+                change_chart(kind, m.param, i, flow.q, k, nv, flow.dq, flow.load, v, flow.charts, flow.chart)

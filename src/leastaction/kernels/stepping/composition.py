@@ -60,8 +60,8 @@ def work_of_stage(w, stages, i):
     """Work that shares the node with all stages and has the increments and the factorisation of stage i."""
     return Work(
         w.row, w.q, stages.course.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, w.history, w.S0,
-        stages.S1[i], stages.factor[i], stages.linear[i], w.art, w.world, w.charts, w.chart, w.x, w.jet, w.laws,
-        w.aim, w.drive, w.drive_size, w.push, w.kick, w.slope, w.slope_used, w.grip, w.pull, w.stopped, w.turned,
+        stages.S1[i], stages.factor[i], stages.linear[i], w.art, w.world, w.x, w.jet, w.laws,
+        w.actuation, w.charts,
     )  # fmt: skip
 
 

@@ -212,8 +212,7 @@ def explicit_step(m, w, con, s, memory, scheme, h, tau):
         return evaluations, NOT_FINITE
     copy(s.new_q, s.q)
     copy(s.new_v, s.v)
-    if m.has_charts:
-        switch_charts(m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
+    switch_charts(w.charts, m, w, s.q, s.v, w.r)  # there is no momentum to rewrite
     tick(memory, h)
     return evaluations, FINISHED
 

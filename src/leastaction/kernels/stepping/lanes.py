@@ -41,8 +41,8 @@ class LaneWork(NamedTuple):
     target_last: floats("nv", "lanes")
     load: floats("nv", "lanes")
     history: floats(6, "nv", "lanes")
-    aim: floats("2*servos", "lanes")  # of servos, which do not run in lanes
     live: floats(1, "lanes")  # not 0: the lane takes part in a factorisation
+    actuation: Any  # None: servos do not run in lanes
 
 
 class Arrays(NamedTuple):
@@ -82,8 +82,6 @@ class Bare(NamedTuple):
     tree: Any
     has_armature: Any
     has_dampers: Any
-    has_friction: Any
-    servo_on: Any
     custom: Any
     law_on: Any
 
@@ -94,9 +92,9 @@ class Empty(NamedTuple):
 
 def make_arrays(tree: Tree, work: Work, options: Options, lanes: int) -> tuple[Arrays, np.ndarray]:
     """The memory, and the piece that all of its numbers are in, each array at an address that vectors are loaded from in one go."""
-    sizes = {"n": len(tree.link) - 1, "nq": len(work.q), "nv": len(work.d), "lanes": lanes, "servos": 0}
-    plain = {name: getattr(work, name) for name in LaneWork._fields if name != "live"} | {"live": np.zeros(1), "state": np.zeros(2)}
-    plain |= {"memory": make_memory(0.0), "started": np.zeros(lanes)}
+    sizes = {"n": len(tree.link) - 1, "nq": len(work.q), "nv": len(work.d), "lanes": lanes}
+    plain = {name: getattr(work, name) for name in LaneWork._fields if name not in ("live", "actuation")}
+    plain |= {"live": np.zeros(1), "state": np.zeros(2), "memory": make_memory(0.0), "started": np.zeros(lanes)}
     size = sum(array.size for array in plain.values()) * lanes
     raw = np.zeros(size + 8)
     first = -raw.ctypes.data % 64 // 8
@@ -106,15 +104,15 @@ def make_arrays(tree: Tree, work: Work, options: Options, lanes: int) -> tuple[A
         views[name][...] = array[..., None]
         piece = piece_left
     views["started"] = views["started"].reshape(-1)[:1].view(np.int64)
-    inner = {name: views.pop(name) for name in LaneWork._fields}
-    w = allocate(LaneWork, sizes, **inner)
+    inner = {name: views.pop(name) for name in LaneWork._fields if name != "actuation"}
+    w = allocate(LaneWork, sizes, actuation=None, **inner)
     return allocate(Arrays, sizes, m=tree, w=w, options=options, **views), raw[first : first + size]
 
 
 def several_steps(sweeps, a, block, tau, steps):
     """Make `steps` steps in all lanes that have not ended.  tau: (1 or steps, nv, lanes)"""
     empty = Empty((0,))
-    s = Step(sweeps, Bare(a.m, 0, 0, 0, empty, empty, empty), a.w, None, None, a.memory, a.options)
+    s = Step(sweeps, Bare(a.m, 0, 0, empty, empty), a.w, None, None, a.memory, a.options)
     if a.started[0] == 0:
         sweeps.begin(s.m, s.w, s.options.h)
         a.started[0] = 1

@@ -12,10 +12,10 @@ from ...compiling.decorators import entry, inlined, kernel
 from ...lie.algebra import axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
 from ..maximal.constraints import force_directions
 from ..maximal.fronts import factorise, solve
+from ..maximal.functions import largest_argument
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
 from ..maximal.laws import add_law_damping, largest_law_impulse, push_at_end
 from ..maximal.layout import (
-    ARG_Q,
     CON_KIND,
     D_R,
     FIRST_ROW,
@@ -180,9 +180,7 @@ def length_scale(net, flow, tol):
 @inlined
 def largest_compared(net, flow):
     """Largest distance, m, or coordinate, rad or m, that constraints look at."""
-    top = 0.0
-    for e in range(net.argument.shape[0]):
-        top = max(top, abs(flow.q[net.argument[e, ARG_Q]]))
+    top = largest_argument(net.special, flow)
     for c in range(net.con.shape[0]):
         if net.con[c, CON_KIND] == GEAR:
             j = net.con[c, FIRST_ROW]
@@ -276,7 +274,7 @@ def go_on(m, net, flow, h, kick, t, tau, row):
     arrive(m, net, flow, h, kick, t)
     push_by_motors(m, net, flow, h, tau, row)
     if m.has_charts:
-        change_charts(m, flow)
+        change_charts(net.special, m, flow)
 
 
 @inlined

@@ -37,9 +37,9 @@ from ..tree.actuation import (
     drive_joints,
     forget_stops,
     hold_joints,
-    is_actuated,
     keep_pulls,
     keep_slopes,
+    largest_impulse,
     slopes_changed,
     stop_at_kinks,
     turns,
@@ -133,8 +133,7 @@ def residual(how, a, t):
         w.r[j] = lag.v[j] - (1.0 - alpha) * h * lag.q[j] - 0.5 * h * newton.force[j] - w.target[j]
     if has_balls(a.frames):
         balls.leave(a.frames, lag, w, h, newton.force)
-    if is_actuated(m):
-        drive_joints(m, w, h)
+    drive_joints(w.actuation, m, w, h)
     return largest(w.r)
 
 
@@ -209,17 +208,16 @@ def evaluate_step(how, a, end, con, first):
         if con is not None:
             memory[SCALE] = max(memory[SCALE], impulse_size(con))
             set_scales(w, con)
-        if is_actuated(a.m):
-            memory[SCALE] = max(memory[SCALE], w.drive_size[0])
-            forget_stops(w)
+        memory[SCALE] = max(memory[SCALE], largest_impulse(w.actuation))
+        forget_stops(w.actuation)
         grow_old(memory)
     if con is not None:
         hold(a.m, w, end, con, memory[TIME] + h)
-        norm = memory[SCALE] * violation(con)
-    if a.m.has_friction:
-        hold_joints(a.m, w)
-    if con is not None or a.m.has_friction:
-        norm = max(largest(w.r), norm if con is not None else 0.0)
+    held = hold_joints(w.actuation, a.m, w)
+    if con is not None:
+        norm = max(largest(w.r), memory[SCALE] * violation(con))
+    elif held:
+        norm = largest(w.r)
     return relative_size(norm, a.options.tol * memory[SCALE])
 
 
@@ -230,14 +228,13 @@ def choose(s, size):
 
 @inlined
 def choose_factorisation(how, a, end, con, size):
-    if is_actuated(a.m) and slopes_changed(a.w):
+    if slopes_changed(a.w.actuation):
         a.memory[RATE] = ALWAYS_NEW
     used = choose_soonest(a.memory, size, False, False)
     if used != OLD:
         jacobian(how, a, a.newton.J)
-        if is_actuated(a.m):
-            keep_slopes(a.w)
-            brace(a.newton.J, a.w, False)
+        keep_slopes(a.w.actuation)
+        brace(a.w.actuation, a.newton.J, False)
         lu_factor(a.newton.J, a.newton.pivot, a.w.d.shape[0])
         if con is not None:
             border(a.m, a.frames, a.w, a.newton, end, con, a.memory[TIME] + a.options.h, a.options.h)
@@ -246,8 +243,7 @@ def choose_factorisation(how, a, end, con, size):
 
 @inlined
 def solve(s):
-    if s.a.m.has_friction:
-        keep_pulls(s.a.m, s.a.w)
+    keep_pulls(s.a.w.actuation, s.a.m, s.a.w)
     return solve_linear(s.a.w, s.a.newton, s.a.con)
 
 
@@ -268,8 +264,7 @@ def solve_linear(w, newton, con):
 @inlined
 def move(s, fraction):
     move_unknowns(s.a.w.d, s.a.w.d_old, s.a.w.step, s.a.con, fraction)
-    if is_actuated(s.a.m):
-        stop_at_kinks(s.a.m, s.a.w, s.a.options.h, 1.0, s.a.w.d_old, s.a.w.d)
+    stop_at_kinks(s.a.w.actuation, s.a.m, s.a.w, s.a.options.h, 1.0, s.a.w.d_old, s.a.w.d)
 
 
 @inlined
@@ -279,7 +274,7 @@ def restart(s):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.a.m, s.a.w, new, 10.0 * old)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.a.w.actuation, new, 10.0 * old)
 
 
 EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (CAREFUL, CAREFUL))
@@ -291,8 +286,7 @@ EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restar
 @inlined
 def begin(s):
     begin_at(s.a.m, s.a.w, s.a.end, s.a.con, s.a.memory)
-    if is_actuated(s.a.m):
-        begin_actuation(s.a.w, s.a.options.h)
+    begin_actuation(s.a.w.actuation, s.a.options.h)
 
 
 @inlined
@@ -335,8 +329,7 @@ def arrive(a, end, con, t, tau, row):
     if has_balls(a.frames):
         balls.arrive(a.frames, lag, w, h, a.newton.force, tau, row)
     advance_coordinates(m, w)
-    if is_actuated(m):
-        arrive_driven(w, h, h)
+    arrive_driven(w.actuation, w, h, h)
     if con is not None:
         constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
 

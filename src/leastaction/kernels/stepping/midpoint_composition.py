@@ -56,8 +56,8 @@ def stage(s, con, i, length):
     w, n, stages = s.w, s.newton, s.stages
     own = Work(
         w.row, w.q, stages.course.d[i], w.d_old, w.d_last, w.r, w.z, w.step, w.target, w.target_last, w.load, w.history, w.S0, w.S1,
-        w.factor, w.linear, w.art, w.world, w.charts, w.chart, w.x, w.jet, w.laws,
-        w.aim, w.drive, w.drive_size, w.push, w.kick, w.slope, w.slope_used, w.grip, w.pull, w.stopped, w.turned,
+        w.factor, w.linear, w.art, w.world, w.x, w.jet, w.laws,
+        w.actuation, w.charts,
     )  # fmt: skip
     newton = Newton(n.middle, n.velocity, n.force, n.custom, stages.J[i], stages.pivot[i])
     options = Options(length, s.options.tol, s.options.alpha, s.options.most)

@@ -28,10 +28,12 @@ from ..tree.actuation import (
     brace,
     drive_joints,
     forget_stops,
+    grip_of,
     hold_joints,
     is_actuated,
     keep_pulls,
     keep_slopes,
+    largest_impulse,
     recall_slopes,
     stop_at_kinks,
     take_aim,
@@ -177,8 +179,7 @@ def residual(m, w, end, trap, h, t, tau, retraction):
     mean_momentum(m, trap, 1.0, retraction)
     for j in range(trap.v.shape[0]):
         w.r[j] = trap.mean[j] - 0.5 * h * (trap.slope[j] + trap.force[j]) - w.target[j]
-    if is_actuated(m):
-        drive_joints(m, w, h)
+    drive_joints(w.actuation, m, w, h)
     return largest(w.r)
 
 
@@ -195,7 +196,7 @@ def numerical_jacobian(m, w, end, trap, h, t, tau, retraction):
         trap.v[l] = keep + step
         residual(m, w, end, trap, h, t, tau, retraction)
         for j in range(nv):
-            trap.J[j, l] = (w.r[j] - trap.r_old[j] - w.grip[j]) / step  # dry friction is not differentiated
+            trap.J[j, l] = (w.r[j] - trap.r_old[j] - grip_of(w.actuation, j)) / step  # dry friction is not differentiated
         trap.v[l] = keep
     for j in range(nv):
         w.r[j] = trap.r_old[j]
@@ -211,11 +212,9 @@ def evaluate(s, first):
     if first:
         memory[SCALE] = max(largest(s.w.target), 0.5 * abs(h) * largest(s.trap.force))
         memory[AGE] = 1.0  # what is at hand belongs to another node
-        if is_actuated(s.m):
-            memory[SCALE] = max(memory[SCALE], s.w.drive_size[0])
-            forget_stops(s.w)
-    if s.m.has_friction:
-        hold_joints(s.m, s.w)
+        memory[SCALE] = max(memory[SCALE], largest_impulse(s.w.actuation))
+        forget_stops(s.w.actuation)
+    if hold_joints(s.w.actuation, s.m, s.w):
         norm = largest(s.w.r)
     return relative_size(norm, s.options.tol * memory[SCALE])
 
@@ -224,9 +223,9 @@ def evaluate(s, first):
 def choose(s, size):
     """M(q_k) in place of the Jacobian as long as that converges fast, else the Jacobian by differences."""
     memory = s.memory
-    if is_actuated(s.m):
+    if is_actuated(s.w.actuation):
         memory[AGE], memory[RATE] = 0.0, ALWAYS_NEW  # M knows nothing of servos
-        keep_slopes(s.w)
+        keep_slopes(s.w.actuation)
     if memory[AGE] == 1.0:
         memory[AGE], memory[RATE] = 0.0, 0.0
         mass_factor(s.m, s.w)
@@ -234,9 +233,8 @@ def choose(s, size):
         s.trap.pivot[0] = CHORD
         return FIRST_ORDER
     numerical_jacobian(s.m, s.w, s.end, s.trap, s.options.h, memory[TIME], s.tau, s.options.retraction)
-    if is_actuated(s.m):
-        recall_slopes(s.w)
-        brace(s.trap.J, s.w, True)
+    recall_slopes(s.w.actuation)
+    brace(s.w.actuation, s.trap.J, True)
     lu_factor(s.trap.J, s.trap.pivot, s.trap.v.shape[0])
     return EXACT
 
@@ -244,8 +242,7 @@ def choose(s, size):
 @inlined
 def solve(s):
     nv = s.trap.v.shape[0]
-    if s.m.has_friction:
-        keep_pulls(s.m, s.w)
+    keep_pulls(s.w.actuation, s.m, s.w)
     if s.trap.pivot[0] == CHORD:
         mass_solve(s.m, s.w, s.w.r, s.w.z)
     else:
@@ -262,8 +259,7 @@ def solve(s):
 def move(s, fraction):
     for j in range(s.trap.v.shape[0]):
         s.trap.v[j] = s.trap.v_old[j] - fraction * s.trap.step[j]
-    if is_actuated(s.m):
-        stop_at_kinks(s.m, s.w, s.options.h, s.options.h, s.trap.v_old, s.trap.v)
+    stop_at_kinks(s.w.actuation, s.m, s.w, s.options.h, s.options.h, s.trap.v_old, s.trap.v)
 
 
 @inlined
@@ -280,7 +276,7 @@ def restart(s):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.m, s.w, new, 10.0 * old)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.w.actuation, new, 10.0 * old)
 
 
 # a certified step is solved by pure corrections; backtracking in momenta of different units may take it astray
@@ -302,8 +298,7 @@ def arrive(m, w, end, trap, h, t, tau, retraction):
     for j in range(trap.v.shape[0]):
         w.target[j] = trap.mean[j] + 0.5 * h * (trap.slope[j] + trap.force[j])
     carry_residual(m, w)
-    if is_actuated(m):
-        arrive_driven(w, h, h)
+    arrive_driven(w.actuation, w, h, h)
     place(m, w, trap.q1, trap.potential0)
 
 
@@ -356,8 +351,7 @@ def begin(s):
     for j in range(s.w.q.shape[0]):
         s.trap.q_start[j] = s.w.q[j]
     place(s.m, s.w, s.trap.q_start, s.trap.potential0)
-    if is_actuated(s.m):
-        begin_actuation(s.w, s.options.h)
+    begin_actuation(s.w.actuation, s.options.h)
 
 
 @inlined
@@ -365,7 +359,7 @@ def step(s, tau, row):
     """Stages of the lengths gamma[i] h, one after the other."""
     trap, w, memory, options = s.trap, s.w, s.memory, s.options
     remember(w, trap)
-    take_aim(w, tau, row)
+    take_aim(w.actuation, w.d.shape[0], tau, row)
     began, evaluations = memory[TIME], 0
     for i in range(s.gamma.shape[0]):
         length = s.gamma[i] * options.h

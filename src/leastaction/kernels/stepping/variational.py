@@ -17,7 +17,7 @@ from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
-from ..tree.actuation import forget_stops, hold_joints, is_actuated, keep_pulls, keep_slopes, slopes_changed, stop_at_kinks, turns
+from ..tree.actuation import forget_stops, hold_joints, keep_pulls, keep_slopes, slopes_changed, stop_at_kinks, turns
 from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
 from ..tree.midpoint_potentials import factorise_middle, solve_middle
@@ -78,15 +78,14 @@ def evaluate_step(sweeps, m, w, mid, con, memory, options, first):
             memory[SCALE] = max(memory[SCALE], impulse_size(con))
             set_scales(w, con)
         grow_old(memory)
+        forget_stops(w.actuation)
     if con is not None:
         constrained_residual(m, w, con, t + h, h)
-        norm = memory[SCALE] * violation(con)
-    if first and is_actuated(m):
-        forget_stops(w)
-    if m.has_friction:
-        hold_joints(m, w)
-    if con is not None or m.has_friction:
-        norm = max(largest(w.r), norm if con is not None else 0.0)
+    held = hold_joints(w.actuation, m, w)
+    if con is not None:
+        norm = max(largest(w.r), memory[SCALE] * violation(con))
+    elif held:
+        norm = largest(w.r)
     return relative_size(norm, options.tol * memory[SCALE])
 
 
@@ -98,13 +97,12 @@ def choose(s, size):
 @inlined
 def choose_factorisation(sweeps, m, w, mid, con, memory, options, size):
     """Three of rising cost: the one at hand, that of the Jacobian to first order in the displacements, the exact one."""
-    if is_actuated(m) and slopes_changed(w):
+    if slopes_changed(w.actuation):
         memory[RATE] = ALWAYS_NEW
     used = choose_soonest(memory, size, mid is None, options.patient)
     if used == OLD:
         return used
-    if is_actuated(m):
-        keep_slopes(w)
+    keep_slopes(w.actuation)
     sweeps.assemble(m, w, options.h, options.retraction, used == EXACT)
     if mid is None:
         sweeps.factorise(m, w, options.h)
@@ -132,16 +130,14 @@ def solve_linear(sweeps, m, w, mid, con, h):
     for j in range(w.d.shape[0]):
         w.d_old[j] = w.d[j]
         w.step[j] = w.z[j]
-    if m.has_friction:
-        keep_pulls(m, w)
+    keep_pulls(w.actuation, m, w)
     return 0.0  # its size is of no use here
 
 
 @inlined
 def move(s, fraction):
     move_unknowns(s.w.d, s.w.d_old, s.w.step, s.con, fraction)
-    if is_actuated(s.m):
-        stop_at_kinks(s.m, s.w, s.options.h, 1.0, s.w.d_old, s.w.d)
+    stop_at_kinks(s.w.actuation, s.m, s.w, s.options.h, 1.0, s.w.d_old, s.w.d)
 
 
 @inlined
@@ -174,7 +170,7 @@ def restore_impulses(con):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.m, s.w, new, 0.0)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.w.actuation, new, 0.0)
 
 
 EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (BOLD, CAREFUL))
@@ -236,7 +232,7 @@ def finish_step(sweeps, m, w, mid, con, memory, options, tau, row, size):
     arrive(sweeps, m, w, mid, h, h, memory[TIME])
     for j in range(w.d.shape[0]):
         w.target[j] += 0.5 * h * tau[row, j]
-    if m.has_charts and switch_charts(m, w, w.q, w.d, w.target):  # increments and factors of the past are of no use there
+    if switch_charts(w.charts, m, w, w.q, w.d, w.target):  # increments and factors of the past are of no use there
         memory[HISTORY] = 0.0
         memory[RATE] = ALWAYS_NEW
     hold_node(m, w, con, memory[TIME])

@@ -7,16 +7,17 @@ from .layout import CHARTED, KIND, NV, QI, VI
 
 
 @kernel
-def switch_charts(m, w, q, tangent, covector):
+def switch_charts(charts, m, w, q, tangent, covector):
     """Write q, a velocity or increment, and a momentum in better charts; returns how many joints have changed theirs.
 
-    Writes S0 of those joints, and the scratch charts, chart.
+    charts: Work.charts, None where no joint has two.  Writes S0 of those joints, and that scratch.
     """
     changed = 0
-    for i in range(1, m.link.shape[0]):
-        if m.link[i, CHARTED]:
-            kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
-            if change_chart(kind, m.param, i, q, k, nv, tangent, covector, v, w.charts, w.chart):
-                dispatch.columns(kind, m.param, i, q, k, tangent, v, 0.0, w.S0)
-                changed += 1
+    if charts is not None:
+        for i in range(1, m.link.shape[0]):
+            if m.link[i, CHARTED]:
+                kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
+                if change_chart(kind, m.param, i, q, k, nv, tangent, covector, v, charts.rows, charts.numbers):
+                    dispatch.columns(kind, m.param, i, q, k, tangent, v, 0.0, w.S0)
+                    changed += 1
     return changed

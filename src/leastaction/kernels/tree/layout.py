@@ -121,6 +121,29 @@ class Laws(NamedTuple):
     damping: floats(6, 6)  # derivative of the wrench on a body in its twist
 
 
+class Actuation(NamedTuple):
+    """Memory of servos and dry friction: kernels/tree/actuation.py."""
+
+    aim: floats("2*servos")  # targets of the servos in the step: coordinates, then velocities
+    drive: floats("nv")  # forces of servos and dry friction in the step
+    size: floats(1)  # largest part of an impulse of them
+    push: floats("nv")  # what the momentum at the node has of their impulse already
+    kick: floats(1)  # time that impulse stands for, s
+    slope: floats("nv")  # by how much the impulse falls as d grows; infinite where a joint sticks
+    slope_used: floats("nv")  # the same in the factorisation at hand
+    grip: floats("nv")  # impulses of dry friction
+    pull: floats("nv")  # residual of joints with dry friction that are at rest
+    stopped: floats("nv")  # 1 where the last correction brought a joint with dry friction to rest
+    turned: floats(1)  # 1 if it did so anywhere, ended between the limits of a servo, or if a joint at rest is let go now
+
+
+class Charts(NamedTuple):
+    """Scratch of joints/charts.py."""
+
+    rows: floats(SCRATCH_ROWS, 6)
+    numbers: floats(SCRATCH)
+
+
 class Work(NamedTuple):
     """Memory of one simulation.  Each kernel says what it reads and writes."""
 
@@ -142,28 +165,17 @@ class Work(NamedTuple):
     linear: floats("n+1", LINEAR_COLUMNS)
     art: floats("n+1", 36)  # articulated blocks AA, AL, LA, LL
     world: floats("n+1", 12)  # pose in the world: rotation, position; only where a force needs it
-    charts: floats(SCRATCH_ROWS, 6)  # scratch of joints/charts.py
-    chart: floats(SCRATCH)  # the same
     x: floats("most")  # what a generated energy is evaluated at; most: the most coordinates of one
     jet: floats(1, "1 + most + most**2")  # its value, gradient and Hessian
     laws: Laws  # None where there are none: Numba then compiles without them
-    aim: floats("2*servos")  # targets of the servos in the step: coordinates, then velocities; the rest is of kernels/tree/actuation.py
-    drive: floats("nv")  # forces of servos and dry friction in the step
-    drive_size: floats(1)  # largest part of an impulse of them
-    push: floats("nv")  # what the momentum at the node has of their impulse already
-    kick: floats(1)  # time that impulse stands for, s
-    slope: floats("nv")  # by how much the impulse falls as d grows; infinite where a joint sticks
-    slope_used: floats("nv")  # the same in the factorisation at hand
-    grip: floats("nv")  # impulses of dry friction
-    pull: floats("nv")  # residual of joints with dry friction that are at rest
-    stopped: floats("nv")  # 1 where the last correction brought a joint with dry friction to rest
-    turned: floats(1)  # 1 if it did so anywhere, ended between the limits of a servo, or if a joint at rest is let go now
+    actuation: Actuation  # the same for servos and dry friction
+    charts: Charts  # and for joints with two charts; both only for kernels that say they need them (Model.make_work)
 
 
-def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0, servos: int = 0) -> Work:
-    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies; servos: their number."""
+def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
+    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies."""
     without = {} if laws else {"laws": None}
-    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws, "servos": servos}, **without)
+    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws}, actuation=None, charts=None, **without)
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
     return work

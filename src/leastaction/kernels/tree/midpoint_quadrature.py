@@ -31,7 +31,7 @@ from ...lie.algebra import (
 )
 from ..forces.potentials import add_potentials, pair_energy
 from ..forces.wrenches import constant_wrench_turned
-from .actuation import is_actuated
+from .actuation import slope_of
 from .drnea import joint_pose
 from .layout import (
     AA,
@@ -233,12 +233,11 @@ def eliminate_joint(m, w, mid, i, h):
     joint_curvature(m, w, mid, i, E)
     for r in range(nv):
         for c in range(nv):
-            s = -h * E[r, c] + (0.5 * m.damping[v + r] + m.armature[v + r] / h + w.slope[v + r] if r == c else 0.0)
+            s = -h * E[r, c] + (0.5 * m.damping[v + r] + m.armature[v + r] / h + slope_of(w.actuation, v + r) if r == c else 0.0)
             for a in range(6):
                 s += w.S0[v + r, a] * U[v + c, a] - h * mid.S0[v + r, a] * U[v + c, 6 + a]
             B[v + r, c] = s
-    if is_actuated(m):
-        hold_still(w, B, v, nv)
+    hold_still(w.actuation, B, v, nv)
     # a joint that moves by S1 turns the wrench G beyond it: (omega x m + v x f, omega x f)
     moment, force = load3(mid.wrench, i, 0), load3(mid.wrench, i, 3)
     for j in range(v, v + nv):
@@ -271,13 +270,14 @@ def eliminate_joint(m, w, mid, i, h):
 
 
 @kernel
-def hold_still(w, B, v, nv):
+def hold_still(act, B, v, nv):
     """Freedoms that stick have infinite pivots: they leave the others of their joint alone."""
-    for r in range(nv):
-        if w.slope[v + r] == inf:
-            for c in range(nv):
-                B[v + r, c] = B[v + c, r] = 0.0
-            B[v + r, r] = inf
+    if act is not None:
+        for r in range(nv):
+            if act.slope[v + r] == inf:
+                for c in range(nv):
+                    B[v + r, c] = B[v + c, r] = 0.0
+                B[v + r, r] = inf
 
 
 @kernel

@@ -39,7 +39,7 @@ from ...lie.algebra import (
     tmatvec,
 )
 from ...lie.rotations import cayley_rate
-from .actuation import is_actuated
+from .actuation import slope_of
 from .drnea import turned_about_z
 from .laws import add_law_damping
 from .layout import (  # fmt: skip
@@ -148,9 +148,7 @@ def factorise(m, w, h):
                 ua, ul = add(matvec(aa, ea), matvec(al, el)), add(matvec(la, ea), matvec(ll, el))
                 wa, wl = add(tmatvec(aa, sa), tmatvec(la, sl)), add(tmatvec(al, sa), tmatvec(ll, sl))
                 d = dot(sa, ua) + dot(sl, ul) + 0.5 * m.damping[j] + rate * m.armature[j]
-            if is_actuated(m):
-                d += w.slope[j]
-            dinv = 1.0 / d
+            dinv = 1.0 / (d + slope_of(w.actuation, j))
             store3(fac, j, U, ua)
             store3(fac, j, U + 3, ul)
             store3(fac, j, W, wa)

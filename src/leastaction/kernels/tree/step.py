@@ -11,7 +11,7 @@ from ..forces.potentials import add_potentials
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE
 from ..solving.sizes import largest
 from . import drnea, newton_matrix
-from .actuation import arrive_driven, begin_actuation, drive_joints, is_actuated, take_aim
+from .actuation import arrive_driven, begin_actuation, drive_joints, largest_impulse, take_aim
 from .drnea import carry_residual
 from .laws import step_forces
 from .layout import KIND, NV, QI, VI
@@ -61,8 +61,7 @@ def forced_residual(sweeps, m, w, mid, h, t, retraction):
         step_forces(w.laws, m, w, t, w.d, h)
         for j in range(w.r.shape[0]):
             w.r[j] -= 0.5 * h * w.load[j]
-    if is_actuated(m):
-        drive_joints(m, w, h)
+    drive_joints(w.actuation, m, w, h)
 
 
 @inlined
@@ -73,15 +72,13 @@ def momentum_scale(m, w, mid, h):
         top = max(top, abs(h) * largest(mid.size))
     if calls_user_functions(m):
         top = max(top, 0.5 * abs(h) * largest(w.load))
-    if is_actuated(m):
-        top = max(top, w.drive_size[0])
-    return top
+    return max(top, largest_impulse(w.actuation))
 
 
 @inlined
 def start_step(w, h, tau, row):
     """Remember where the step starts, and add the left half impulse of the joint forces."""
-    take_aim(w, tau, row)
+    take_aim(w.actuation, w.d.shape[0], tau, row)
     for j in range(w.d.shape[0]):
         w.d_last[j] = w.d[j]
         w.target_last[j] = w.target[j]
@@ -127,8 +124,7 @@ def begin(sweeps, m, w, mid, h):
         w.target[j] += w.z[j]
     if mid is None:
         kick_springs(m, w, 0.5 * h)
-    if is_actuated(m):
-        begin_actuation(w, h)
+    begin_actuation(w.actuation, h)
 
 
 @inlined
@@ -150,8 +146,7 @@ def arrive(sweeps, m, w, mid, h, kick, t):
             w.target[j] += h * mid.end[j]
     if m.has_dampers or calls_user_functions(m):
         push_at_end(m, w, h, t)
-    if is_actuated(m):
-        arrive_driven(w, h, kick)
+    arrive_driven(w.actuation, w, h, kick)
 
 
 @kernel
