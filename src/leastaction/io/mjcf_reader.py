@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import Cam, Close, Coincident, Constraint, Gear, SymbolicConstraint
+from ..constraints import Cam, Close, Coincident, Constraint, Gear, Prescribed
 from ..errors import FormatError
 from ..forces import Damper, DryFriction, Spring
 from ..joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
@@ -149,13 +149,21 @@ class _Reader:
         self._add_forces(j, joint, dofs, element)
         if m.dof_frictionloss[dofs].any() and "FRICTIONLOSS" not in self.off:
             self._add_friction(given, joint, m.dof_frictionloss[dofs].copy(), element)
-        if m.jnt_limited[j] and "LIMIT" not in self.off and not self.leftovers.ignores("limits", element, f"limits of joint {given!r}"):
-            if joint.nq != 1:
-                self.leftovers.aside(element, "limits of ball joints are not used")
-            else:
-                effort = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else np.inf
-                with at(element):
-                    self.mechanism.add_limit(given, *m.jnt_range[j].tolist(), effort=effort)
+        self._add_limit(j, joint, element)
+
+    def _add_limit(self, j: int, joint: Joint, element) -> None:
+        m, name = self.theirs, self.theirs.jnt(j).name
+        limited = bool(m.jnt_limited[j]) and "LIMIT" not in self.off
+        kept = {what: self.source.numbers.get(f"{what} limit of {name}", np.inf) for what in ("velocity", "effort")}
+        if limited and m.jnt_actfrclimited[j]:
+            kept["effort"] = min(kept["effort"], float(np.abs(m.jnt_actfrcrange[j]).max()))
+        if not (limited or np.isfinite([*kept.values()]).any()) or self.leftovers.ignores("limits", element, f"limits of joint {name!r}"):
+            return
+        if joint.nq != 1:
+            self.leftovers.aside(element, "limits of ball joints are not used")
+            return
+        with at(element):
+            self.mechanism.add_limit(name, *(m.jnt_range[j].tolist() if limited else ()), **kept)
 
     def _joint(self, j: int) -> tuple[Joint, Pose]:
         """Joint j, and the pose in front of it that makes its coordinate `ref` where the file draws it."""
@@ -253,7 +261,7 @@ class _Reader:
         first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
         y, y0 = m.jnt(first).name, float(m.qpos0[m.jnt_qposadr[first]])
         if second < 0:
-            return SymbolicConstraint(f"{y} held", [y], f"q0 - ({y0 + a0!r})")
+            return Prescribed(y, y0 + a0)
         x, x0 = m.jnt(second).name, float(m.qpos0[m.jnt_qposadr[second]])
         if not any(rest[1:]):
             return Gear(y, x, rest[0], y0 + a0 - rest[0] * x0)

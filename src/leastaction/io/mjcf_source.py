@@ -20,7 +20,7 @@ from .xml_tree import MOST_ELEMENTS, Element, parse_file, shortened
 
 MOST_INCLUDES = 64
 MOST_MESH_BYTES = 256 * 1024 * 1024  # of all meshes together
-_DEEPEST = 64  # of files that include each other, bodies that hang on each other
+DEEPEST = 64  # of files that include each other, bodies that hang on each other
 
 #: sections that do not change the motion -> why they are not kept
 _UNUSED = {
@@ -56,6 +56,7 @@ class Source:
             hint = "; it is a URDF file, call it robot.urdf" if self.root.tag == "robot" else ""
             self.root.fail(f"the file starts with {self.root}; an MJCF file starts with <mujoco>{hint}")
         self._include(self.root, 0)
+        self.numbers = self._numbers()  #: of <custom>, by name
         self._clean()
         self._check_replicas()
         self._name_everything()
@@ -81,7 +82,7 @@ class Source:
 
     def _include(self, root: Element, depth: int) -> None:
         """Put what files contain where they are included."""
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             root.fail("files include each other without end")
         stack = [root]
         while stack:
@@ -113,6 +114,12 @@ class Source:
             include.fail(f"more than {MOST_INCLUDES} files are included")
         self._included.add(found)
         return found
+
+    def _numbers(self) -> dict[str, float]:
+        """Where the writer puts limits that MuJoCo has no word for."""
+        numeric = [element for custom in self.root.all("custom") for element in custom.all("numeric")]
+        names = [element.attributes.get("name", "") for element in numeric]
+        return {name: element.number("data") for name, element in zip(names, numeric, strict=True) if " limit of " in name}
 
     # ------------------------------------------------------------------------------------------------ what is taken out
 
@@ -190,8 +197,8 @@ class Source:
         stack, count = list(reversed(trees)), 0
         while stack:
             element, body, depth = stack.pop()
-            if depth > _DEEPEST:
-                element.fail(f"bodies are nested more than {_DEEPEST} deep")
+            if depth > DEEPEST:
+                element.fail(f"bodies are nested more than {DEEPEST} deep")
             joints = [child for child in element.children if child.tag in ("joint", "freejoint")]
             for child in reversed(element.children):
                 if child.tag == "body" and not child.attributes.get("name"):
