@@ -32,8 +32,8 @@ def everything():
     mech.add_frame("eye", "third", TURNED)
     mech.add_frame("post", "world", TURNED)
     for force in (
-        la.Spring("hip", (3.0, 4.0), (0.2, -0.1)), la.Spring("ball", 2.0), la.Spring("slider", 5.0, 0.3), la.Damper("slab", (0.1, 0.2, 0.3)),
-        la.Damper("root", 0.4), la.Damper("ball", 0.3), la.Damper("pin", 0.2), la.Damper("pin", 0.3),
+        la.Spring("hip", (3.0, 4.0), (0.2, -0.1)), la.Spring("ball", 2.0), la.Spring("slider", 5.0, 0.3),
+        la.Damper("slab", (0.1, 0.2, 0.3)), la.Damper("root", 0.4), la.Damper("ball", 0.3), la.Damper("pin", 0.2), la.Damper("pin", 0.3),
     ):  # fmt: skip
         mech.add_force(force)
     return mech
@@ -47,6 +47,7 @@ def driven():
     mech.add_body("free", joint=la.Free(), **HEAVY)
     mech.add_motor(la.Motor("hinge", gear=-3.0, limit=(-0.5, 1.0), name="motor"))
     mech.add_motor(la.Motor("cart", gear=2.0, limit=(-np.inf, 1.5), name="pusher"))
+    mech.add_motor(la.Motor({"cart": 0.5, "hinge": -2.0}, gear=4.0, name="cable"))
     mech.add_servo(la.Servo("hinge", 40.0, 3.0, limit=(-7.0, 9.0), target=0.3, range=(-0.5, 0.6), name="holder"))
     mech.add_servo(la.Servo("cart", 0.0, 4.0, velocity=-0.2, range=(-1.0, np.inf), name="speed"))
     mech.add_force(la.DryFriction("cart", 1.5))
@@ -142,6 +143,15 @@ def test_loops_are_closed_the_same_way(tmp_path, kind):
         assert np.linalg.norm(la.constraints.values(theirs, q)) == pytest.approx(wanted, rel=1e-12) and wanted > 1e-3
         if kind != "Close(Fixed)":  # their measure of a rotation is another one
             assert np.linalg.norm(beside.data.efc_pos[: beside.data.nefc]) == pytest.approx(wanted, rel=1e-10)
+
+
+def test_a_hinge_that_closes_a_loop_is_two_points_of_its_axis(tmp_path):
+    mech = la.examples.chain(4)
+    mech.add_constraint(la.Close(la.Revolute((0, 1, 0)), "tip", "world"), name="pin")
+    model, other = mech.compile(), again(mech, tmp_path).compile()
+    q = model.assemble({"link1": 0.5, "link2": 1.2, "link3": 1.6, "link4": 1.4})
+    assert np.abs(la.constraints.values(other, q)).max() < 1e-9
+    assert np.linalg.matrix_rank(la.constraints.jacobian(other, q), 1e-9) == np.linalg.matrix_rank(la.constraints.jacobian(model, q), 1e-9)
 
 
 def _changed(change):

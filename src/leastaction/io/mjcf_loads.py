@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..constraints import Close, Coincident, Constraint, Gear, Prescribed
 from ..errors import FormatError
 from ..forces import Damper, DryFriction, Spring
-from ..joints import Fixed, Helical, Joint, Spherical
+from ..joints import Fixed, Helical, Joint, Revolute, Spherical
 from ..mechanism import Mechanism
 from ..motors import Motor, Servo
 from .xml_writing import tag
@@ -78,16 +78,34 @@ _OF_JOINTS: dict[type, tuple[str, str]] = {
 
 
 def equalities(mechanism: Mechanism) -> list[str]:
-    """Elements of <equality>; their ends are sites."""
+    """Elements of <equality>; their ends are sites.  A hinge is two points of its axis, as people write it for MuJoCo."""
     joints = {body.joint_name: body.joint for body in mechanism.bodies.values()}
-    return [_equality(constraint, joints) for constraint in mechanism.constraints]
+    lines = [_equality(constraint, joints) for constraint in mechanism.constraints]
+    ends = [name for name, *_ in on_axes(mechanism)]
+    return lines + [tag(4, "connect", site1=a, site2=b) for a, b in zip(ends[::2], ends[1::2], strict=True)]
+
+
+_ALONG = 0.1  # m, between the two points of an axis
+
+
+def on_axes(mechanism: Mechanism) -> list[tuple[str, str, NDArray[np.float64]]]:
+    """Second points of hinges that close loops, two for each: name, frame they are given in, place there."""
+    hinges = [(c, c.joint.axis) for c in mechanism.constraints if isinstance(c, Close) and isinstance(c.joint, Revolute)]
+    taken = {*mechanism.bodies, *mechanism.frames}
+    found = []
+    for number, (hinge, axis) in enumerate(hinges, start=1):
+        for which, end in enumerate((hinge.a, hinge.b), start=1):
+            wanted = f"axis {number}:{which}"
+            name = next(n for n in (wanted, *(f"{wanted} {k}" for k in range(2, len(taken) + 3))) if n not in taken)
+            found.append((name, end, _ALONG * axis))
+    return found
 
 
 def _equality(constraint: Constraint, joints: Mapping[str, Joint]) -> str:
     name = constraint.name or None
     if isinstance(constraint, Coincident) and len(constraint.directions) == 3:
         return tag(4, "connect", name=name, site1=constraint.a, site2=constraint.b)
-    if isinstance(constraint, Close) and isinstance(constraint.joint, (Fixed, Spherical)):
+    if isinstance(constraint, Close) and isinstance(constraint.joint, (Fixed, Spherical, Revolute)):
         kind = "weld" if isinstance(constraint.joint, Fixed) else "connect"
         return tag(4, kind, name=name, site1=constraint.a, site2=constraint.b)
     if isinstance(constraint, Gear) and not any(isinstance(joints.get(j), Helical) for j in (constraint.joint1, constraint.joint2)):
@@ -96,9 +114,19 @@ def _equality(constraint: Constraint, joints: Mapping[str, Joint]) -> str:
     if isinstance(constraint, Prescribed) and isinstance(constraint.motion, (int, float)):
         return tag(4, "joint", name=name, joint1=constraint.joints[0], polycoef=(constraint.motion, 0.0, 0.0, 0.0, 0.0))
     raise FormatError(
-        f"{constraint!r} cannot be written to an .xml file; it knows Coincident in all directions, Close with a Fixed or Spherical joint, "
-        "Gear, and Prescribed with a number"
+        f"{constraint!r} cannot be written to an .xml file; it knows Coincident in all directions, Close with a Fixed, Spherical or "
+        "Revolute joint, Gear, and Prescribed with a number"
     )
+
+
+def tendons(mechanism: Mechanism) -> list[str]:
+    """Motors that pull several joints do so by a tendon of their name."""
+    lines = []
+    for motor in mechanism.motors:
+        if not isinstance(motor.joint, str):
+            parts = [tag(6, "joint", joint=joint, coef=share) for joint, share in motor.joint.items()]
+            lines += [tag(4, "fixed", "", name=motor.name), *parts, "    </fixed>"]
+    return lines
 
 
 def drives(mechanism: Mechanism) -> list[str]:
@@ -109,7 +137,8 @@ def drives(mechanism: Mechanism) -> list[str]:
 def _motor(motor: Motor) -> str:
     if motor.gear == 0.0:
         raise FormatError(f"{motor!r} has a gear of zero, so it does nothing; remove it")
-    return tag(4, "motor", name=motor.name, joint=motor.joint, gear=[motor.gear], **_within("ctrl", motor.limit, motor))
+    on = {"joint": motor.joint} if isinstance(motor.joint, str) else {"tendon": motor.name}
+    return tag(4, "motor", name=motor.name, **on, gear=[motor.gear], **_within("ctrl", motor.limit, motor))
 
 
 def _servo(servo: Servo) -> str:

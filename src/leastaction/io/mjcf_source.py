@@ -168,9 +168,9 @@ class Source:
         sentence = f"{actuator} {name!r}" if name else str(actuator)
         if self.leftovers.ignores("actuator", actuator, sentence):
             return False
-        if actuator.tag in ("motor", "general", "position", "velocity") and "joint" in actuator.attributes:
+        if actuator.tag in ("motor", "general", "position", "velocity") and {"joint", "tendon"} & set(actuator.attributes):
             return True
-        self.leftovers.refuse("actuator", actuator, f"{sentence} is not a motor or servo on a joint")
+        self.leftovers.refuse("actuator", actuator, f"{sentence} is not a motor or servo on a joint or tendon")
         return False
 
     def _every(self, tag: str) -> list[Element]:

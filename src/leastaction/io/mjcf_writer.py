@@ -24,7 +24,7 @@ from ..joints.primitives import SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_
 from ..limits import Limit
 from ..mechanism import WORLD, Body, Mechanism
 from ..pose import Pose, quaternion_of_rotation, rotation_of_quaternion
-from .mjcf_loads import Loads, acting, drives, equalities
+from .mjcf_loads import Loads, acting, drives, equalities, on_axes, tendons
 from .mjcf_shapes import Meshes, geom
 from .mjcf_source import DEEPEST
 from .xml_writing import tag
@@ -70,8 +70,8 @@ class _Writer:
         if lost:
             raise FormatError(f"body {lost[0].name!r} hangs on {lost[0].parent!r}, which does not hang on the world; add what is missing")
         parts = [
-            ("asset", self.meshes.lines()), ("worldbody", tree), ("equality", equalities(m)), ("actuator", drives(m)),
-            ("keyframe", [self._keyframe(name, given) for name, given in m.keyframes.items()]), ("custom", self._custom()),
+            ("asset", self.meshes.lines()), ("worldbody", tree), ("equality", equalities(m)), ("tendon", tendons(m)),
+            ("actuator", drives(m)), ("keyframe", [self._keyframe(name, given) for name, given in m.keyframes.items()]), ("custom", self._custom()),
         ]  # fmt: skip
         lines = [
             tag(0, "mujoco", "", model=m.name), tag(2, "compiler", angle="radian", inertiafromgeom="false"),
@@ -141,8 +141,8 @@ class _Writer:
                 return
             carried += [child for child in self.children.get(one.name, []) if isinstance(child.joint, Fixed)]
         raise FormatError(
-            f"body {body.name!r} moves with mass {body.mass:g} kg and moments {', '.join(f'{x:.3g}' for x in moments)} kg m^2; MuJoCo takes "
-            f"no moving body whose mass or one of whose moments is {_SMALLEST:g} or less: give it some, or let its parent carry the joint"
+            f"body {body.name!r} moves with mass {body.mass:g} kg and moments {', '.join(f'{x:.3g}' for x in moments)} kg m^2; MuJoCo "
+            f"takes no moving body whose mass or one of whose moments is {_SMALLEST:g} or less: give it some, or let its parent carry the joint"
         )
 
     def _inside(self, name: str, body: Body | None, indent: int) -> list[str]:
@@ -160,7 +160,11 @@ class _Writer:
         """Frames, and bodies that constraints name: they need a place there."""
         m = self.mechanism
         named = [end for c in m.constraints for end in (getattr(c, "a", None), getattr(c, "b", None)) if isinstance(end, str)]
-        return {name: self._host(name) for name in dict.fromkeys([*m.frames, *named])}
+        found = {name: self._host(name) for name in dict.fromkeys([*m.frames, *named])}
+        for name, of, step in on_axes(m):
+            host, pose = found[of]
+            found[name] = host, pose @ Pose(step)
+        return found
 
     def _host(self, name: str) -> tuple[str, Pose]:
         """The body that a body, frame or the world is, and where on it."""
@@ -181,7 +185,7 @@ class _Writer:
         for one in self._parts(body):
             if one.kind == "ball" and turned:
                 raise FormatError(
-                    f"body {body.name!r} has no mass and hangs on a ball joint; MuJoCo takes no moving body without mass, and the next one, "
+                    f"body {body.name!r} has no mass and hangs on a ball joint; MuJoCo takes no moving body without mass, and the next, "
                     f"{last.name!r}, is turned against it: give {body.name!r} some mass"
                 )
             self.drawn.append(one)
@@ -213,8 +217,8 @@ class _Writer:
                 Drawn(self._part_name(name, joint.coordinates[k]), *_motion(joint, k), float(armature[k]), name, k) for k in range(joint.nv)
             ]
         raise FormatError(
-            f"body {body.name!r} hangs on {joint!r}, which an .xml file cannot say; it knows Revolute, Prismatic, Spherical, Free and Fixed "
-            "joints, and Universal, Cylindrical and Planar ones as several joints"
+            f"body {body.name!r} hangs on {joint!r}, which an .xml file cannot say; it knows Revolute, Prismatic, Spherical, Free and "
+            "Fixed joints, and Universal, Cylindrical and Planar ones as several joints"
         )
 
     def _part_name(self, joint: str, coordinate: str) -> str:
@@ -232,7 +236,7 @@ class _Writer:
         return [tag(4, "numeric", name=f"{what} limit of {joint}", data=[x]) for what, joint, x in values if isfinite(x)]
 
     def _keyframe(self, name: str, given: Mapping[str, Any]) -> str:
-        q, v = given.get("q") or {}, given.get("v") or {}
+        q, v = ({} if given.get(what) is None else given[what] for what in ("q", "v"))
         if not isinstance(q, Mapping) or not isinstance(v, Mapping):
             raise FormatError(f"keyframe {name!r} gives coordinates as an array; name the joints: {{'q': {{'elbow': 0.3}}}}")
         qpos: list[float] = []
