@@ -69,9 +69,10 @@ class _Writer:
         lost = [body for body in m.bodies.values() if body.name not in self._written]
         if lost:
             raise FormatError(f"body {lost[0].name!r} hangs on {lost[0].parent!r}, which does not hang on the world; add what is missing")
+        keyframes = [self._keyframe(name, given) for name, given in m.keyframes.items()]
         parts = [
             ("asset", self.meshes.lines()), ("worldbody", tree), ("equality", equalities(m)), ("tendon", tendons(m)),
-            ("actuator", drives(m)), ("keyframe", [self._keyframe(name, given) for name, given in m.keyframes.items()]), ("custom", self._custom()),
+            ("actuator", drives(m)), ("keyframe", keyframes), ("custom", self._custom()),
         ]  # fmt: skip
         lines = [
             tag(0, "mujoco", "", model=m.name), tag(2, "compiler", angle="radian", inertiafromgeom="false"),
@@ -142,7 +143,7 @@ class _Writer:
             carried += [child for child in self.children.get(one.name, []) if isinstance(child.joint, Fixed)]
         raise FormatError(
             f"body {body.name!r} moves with mass {body.mass:g} kg and moments {', '.join(f'{x:.3g}' for x in moments)} kg m^2; MuJoCo "
-            f"takes no moving body whose mass or one of whose moments is {_SMALLEST:g} or less: give it some, or let its parent carry the joint"
+            f"takes no moving body whose mass or one of whose moments is {_SMALLEST:g} or less: give it some, or leave the body out"
         )
 
     def _inside(self, name: str, body: Body | None, indent: int) -> list[str]:
