@@ -63,7 +63,7 @@ def anymal() -> la.Mechanism:
     if root is None:
         raise SystemExit("the robots are not installed: pip install 'leastaction[robots]'")
     file = root / "anymal_b_simple_description" / "robots" / "anymal.urdf"
-    return la.load(file, floating=True, ignore=["visual", "contact", "limits", "friction", "dynamics", "transmissions"])
+    return la.load(file, floating=True, ignore=["visual", "contact", "limits", "friction", "damping", "armature"])
 
 
 def standing(model: la.Model) -> la.State:
