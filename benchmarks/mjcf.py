@@ -38,7 +38,7 @@ class Robot:
     package: Path  #: folder that is trusted: files of a package name each other
     ignored: tuple[str, ...] = ()
     model: la.Model | None = None
-    passive: la.Model | None = None  #: without actuators and dry friction, which are off in MuJoCo too
+    passive: la.Model | None = None  #: without actuators, dry friction and equalities, which are off in MuJoCo too
     refused: str = ""
     unwritten: str = ""  #: why it cannot be written again
     measured: dict[str, float] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def read(robot: Robot) -> None:
     while True:
         try:
             robot.model = la.load(robot.file, ignore=robot.ignored, packages=robot.package).compile()
-            without = [*robot.ignored, "actuator", "frictionloss"]
+            without = [*robot.ignored, "actuator", "frictionloss", "equality"]
             robot.passive = la.load(robot.file, ignore=without, packages=robot.package).compile()
         except la.MechanismError as error:
             asked = str(error).partition("ignore=[")[2].partition("]")[0]
@@ -86,8 +86,6 @@ def measure(robot: Robot, states: int) -> None:
     rng, model = np.random.default_rng(0), robot.passive
     mech = model.description
     start = model.state(model.coordinates(mech.keyframes.get("qpos0", {}).get("q")), 0.3 * rng.normal(size=model.nv))
-    if model.closures:
-        return  # soft there, exact here
     wanted = beside.trajectory_end(theirs, start, SECONDS, STEP / 4)
     if wanted is None:
         return
@@ -100,11 +98,11 @@ def measure(robot: Robot, states: int) -> None:
 
 def write(robot: Robot, theirs: Any, states: int) -> None:
     """Write the robot, and let MuJoCo read that: by how much its mass matrix and forces differ from those of the first file."""
-    assert robot.passive is not None
+    assert robot.model is not None and robot.passive is not None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "again.xml"
         try:
-            robot.passive.description.save(file)
+            robot.model.description.save(file)
         except la.FormatError as error:
             robot.unwritten = str(error).replace(str(robot.package), robot.package.name)
             return
@@ -151,7 +149,8 @@ def _row(robot: Robot) -> list[str]:
 
     assert robot.model is not None
     ignored = ", ".join(robot.ignored) or "-"
-    return [robot.name, str(robot.model.nv), ignored, *(cell(n, ".0e") for n in ("M", "forces", "off")), cell("h / 2", ".2f"), cell("written", ".0e")]
+    cells = [*(cell(n, ".0e") for n in ("M", "forces", "off")), cell("h / 2", ".2f"), cell("written", ".0e")]
+    return [robot.name, str(robot.model.nv), ignored, *cells]
 
 
 _PAGE = """# Robots of MuJoCo
@@ -165,7 +164,7 @@ quarter of ours. {good} of {count} are read; the others are refused by name, bel
 - *ignore*: what had to be named because it is not simulated
 - *M*, *forces*: largest difference from MuJoCo, relative
 - *off*: largest difference of a coordinate at the end, with steps of {step:g} ms / 2; *h / 2*: by what factor it falls when the step is
-  halved. There is none with constraints, which are soft there and exact here, and where Runge-Kutta steps diverge
+  halved. There is none where Runge-Kutta steps diverge
 - *written*: the robot is [written](mjcf.md#writing) and read by MuJoCo again: by how much its mass matrix and forces change
 
 In numbers: mass matrices differ by at most {inertia:.0e}, forces by {forces:.0e}. Halving the step divides the difference by 3.5 to 4.5 in

@@ -29,6 +29,7 @@ def everything():
     mech.add_body("pin", joint=la.Revolute((0, 1, 0)), placement=TURNED)  # no mass but what is fixed to it
     mech.add_body("rod", "pin", la.Fixed(), TURNED, **{**HEAVY, "inertia": (0.3, 0.2, 0.5)})  # flat: two moments add up to the third
     mech.add_body("tilted", "rod", la.Fixed(), TURNED, **{**HEAVY, "inertia": TURNED.R @ np.diag([0.1, 0.2, 0.3]) @ TURNED.R.T})
+    mech.add_body("dust", "tilted", la.Fixed(), TURNED, mass=0.1, inertia=(0.0, 0.0, 0.1), unphysical=True)  # in one with the rest
     mech.add_frame("eye", "third", TURNED)
     mech.add_frame("post", "world", TURNED)
     for force in (
@@ -197,8 +198,8 @@ def test_what_mjcf_cannot_say_is_named(tmp_path, words):
 
 
 def test_long_chains_are_refused_where_the_reader_would(tmp_path):
-    again(la.examples.chain(60), tmp_path)
-    with pytest.raises(la.FormatError, match="'link65' is the 65th of a chain"):
+    again(la.examples.chain(61), tmp_path)
+    with pytest.raises(la.FormatError, match="'link62' is the 62th of a chain"):
         la.examples.chain(70).save(tmp_path / "long.xml")
 
 

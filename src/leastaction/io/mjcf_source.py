@@ -20,7 +20,7 @@ from .xml_tree import MOST_ELEMENTS, Element, parse_file, shortened
 
 MOST_INCLUDES = 64
 MOST_MESH_BYTES = 256 * 1024 * 1024  # of all meshes together
-DEEPEST = 64  # of files that include each other, bodies that hang on each other
+_DEEPEST = 64  # of files that include each other, bodies that hang on each other
 
 #: sections that do not change the motion -> why they are not kept
 _UNUSED = {
@@ -82,7 +82,7 @@ class Source:
 
     def _include(self, root: Element, depth: int) -> None:
         """Put what files contain where they are included."""
-        if depth > DEEPEST:
+        if depth > _DEEPEST:
             root.fail("files include each other without end")
         stack = [root]
         while stack:
@@ -197,8 +197,8 @@ class Source:
         stack, count = list(reversed(trees)), 0
         while stack:
             element, body, depth = stack.pop()
-            if depth > DEEPEST:
-                element.fail(f"bodies are nested more than {DEEPEST} deep")
+            if depth > _DEEPEST:
+                element.fail(f"bodies are nested more than {_DEEPEST} deep")
             joints = [child for child in element.children if child.tag in ("joint", "freejoint")]
             for child in reversed(element.children):
                 if child.tag == "body" and not child.attributes.get("name"):

@@ -24,13 +24,13 @@ from ..joints.primitives import SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_
 from ..limits import Limit
 from ..mechanism import WORLD, Body, Mechanism
 from ..pose import Pose, quaternion_of_rotation, rotation_of_quaternion
+from .mjcf_inertia import SMALLEST, inertias, rigid_group
 from .mjcf_loads import Loads, acting, drives, equalities, on_axes, tendons
 from .mjcf_shapes import Meshes, geom
-from .mjcf_source import DEEPEST
+from .xml_tree import MOST_DEPTH
 from .xml_writing import tag
 
-_SMALLEST = 1e-15  # mjMINVAL: mass and moments of inertia of what moves must be larger
-_ROUNDING = 1e-12  # of the largest moment: by so much the two others may miss it together
+_DEEPEST = MOST_DEPTH - 3  # bodies, inside of <mujoco> and <worldbody>, with something inside
 _SEVERAL = (Universal, Cylindrical, Planar)  # written as one joint per coordinate, one after the other
 _TURNS, _SLIDES = {TURN_X: 0, TURN_Y: 1, TURN_Z: 2}, {SLIDE_X: 0, SLIDE_Y: 1, SLIDE_Z: 2}
 
@@ -61,6 +61,7 @@ class _Writer:
         self.children: dict[str, list[Body]] = {}
         for body in mechanism.bodies.values():
             self.children.setdefault(body.parent, []).append(body)
+        self.heavy = inertias(mechanism, self.children)
         self.sites = self._sites()
 
     def text(self) -> str:
@@ -96,8 +97,8 @@ class _Writer:
             if body is None:
                 lines.append(f"{' ' * indent}</body>")
                 continue
-            if depth > DEEPEST:
-                raise FormatError(f"body {body.name!r} is the {depth}th of a chain; an .xml file is read up to {DEEPEST} bodies deep")
+            if depth > _DEEPEST:
+                raise FormatError(f"body {body.name!r} is the {depth}th of a chain; an .xml file is read up to {_DEEPEST} bodies deep")
             body, placement, joints = self._chain(body, indent + 2)
             self._check_mass(body)
             lines += [tag(indent, "body", "", name=body.name, **_placed(placement)), *joints, *self._inside(body.name, body, indent + 2)]
@@ -121,36 +122,35 @@ class _Writer:
     def _is_a_link(self, body: Body) -> bool:
         """Is it a body without mass that only carries the joint of another?"""
         below = self.children.get(body.name, [])
-        if body.mass or body.inertia.any() or isinstance(body.joint, Fixed) or len(below) != 1 or isinstance(below[0].joint, (Fixed, Free)):
+        if body.mass or body.inertia.any() or isinstance(body.joint, (Fixed, Free)) or len(below) != 1 or isinstance(below[0].joint, Free):
+            return False
+        if isinstance(below[0].joint, Fixed) and body.name != f"{below[0].name}:{body.joint_name}":  # one of the reader's is no place
             return False
         used = {shape.body for shape in self.mechanism.shapes} | {frame.parent for frame in self.mechanism.frames.values()}
         return body.name not in used | set(self.sites)
 
     def _check_mass(self, body: Body) -> None:
         """MuJoCo's conditions, in words that name the body."""
-        moments = np.linalg.eigvalsh(body.inertia)
-        if moments[0] + moments[1] < moments[2] * (1.0 - _ROUNDING):
+        heavy = self.heavy[body.name]
+        if not heavy.is_physical:
+            moments = ", ".join(f"{x:.4g}" for x in heavy.moments)
             raise FormatError(
-                f"body {body.name!r}: principal moments {moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg m^2 belong to no body, and "
-                "MuJoCo does not take them; give an inertia that a body can have"
+                f"body {body.name!r}: principal moments {moments} kg m^2 belong to no body, and MuJoCo does not take them; give an inertia "
+                "that a body can have"
             )
-        carried = [body]
-        if isinstance(body.joint, Fixed):
+        if isinstance(body.joint, Fixed) or any(self.heavy[name].moves for name, _ in rigid_group(body, self.children)):
             return
-        for one in carried:
-            if one.mass > _SMALLEST and np.linalg.eigvalsh(one.inertia)[0] > _SMALLEST:
-                return
-            carried += [child for child in self.children.get(one.name, []) if isinstance(child.joint, Fixed)]
+        moments = ", ".join(f"{x:.3g}" for x in heavy.moments)
         raise FormatError(
-            f"body {body.name!r} moves with mass {body.mass:g} kg and moments {', '.join(f'{x:.3g}' for x in moments)} kg m^2; MuJoCo "
-            f"takes no moving body whose mass or one of whose moments is {_SMALLEST:g} or less: give it some, or leave the body out"
+            f"body {body.name!r} moves with mass {heavy.mass:g} kg and moments {moments} kg m^2; MuJoCo takes no moving body whose mass or "
+            f"one of whose moments is {SMALLEST:g} or less: give it some, or leave the body out"
         )
 
     def _inside(self, name: str, body: Body | None, indent: int) -> list[str]:
         """Mass, shapes and places of a body, or of the world."""
         lines = []
-        if body is not None and (body.mass or body.inertia.any()):
-            lines.append(_inertial(body, indent))
+        if body is not None and (self.heavy[name].mass or self.heavy[name].inertia.any()):
+            lines.append(self.heavy[name].element(indent))
         for shape in self.mechanism.shapes:
             if self._host(shape.body)[0] == name:
                 lines.append(geom(shape, self._host(shape.body)[1], self.meshes, indent))
@@ -265,21 +265,6 @@ def _range(limit: Limit | None) -> dict[str, Any]:
     if limit is None or (limit.lower, limit.upper) == (-inf, inf):
         return {}
     return {"limited": "true", "range": (limit.lower, limit.upper)}
-
-
-def _inertial(body: Body, indent: int) -> str:
-    """Principal moments and their axes: MuJoCo's own way from a full matrix to these keeps twelve digits."""
-    moments, axes = np.diag(body.inertia), np.eye(3)
-    if not np.array_equal(np.diag(moments), body.inertia):
-        moments, axes = np.linalg.eigh(body.inertia)
-        axes[:, 0] *= np.sign(np.linalg.det(axes))
-    moments = np.maximum(moments, 0.0)
-    largest = int(np.argmax(moments))
-    lack = 2 * moments[largest] - moments.sum()
-    if lack > 0.0:  # of rounding: nothing else came through
-        moments = moments + np.where(np.arange(3) == largest, 0.0, lack + np.spacing(moments[largest]))
-    quat = None if np.array_equal(axes, np.eye(3)) else quaternion_of_rotation(axes)
-    return tag(indent, "inertial", pos=body.com, quat=quat, mass=body.mass, diaginertia=moments)
 
 
 def _placed(pose: Pose) -> dict[str, Any]:
