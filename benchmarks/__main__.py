@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import argparse
 
-from . import bruedigam2020, defaults, lee2016, loops, mjcf, report, robot_speed, robots, rollout, si_guenter2010, small, speed
+from . import (
+    bruedigam2020,
+    defaults,
+    lee2016,
+    loops,
+    mjcf,
+    report,
+    robot_energy,
+    robot_speed,
+    robots,
+    rollout,
+    si_guenter2010,
+    small,
+    speed,
+)
 from .cases import all_cases
 
 
@@ -19,6 +33,7 @@ PAGES = {  # what -> (file in docs/, function of (quick, passes) that measures a
     "loops": ("loops.md", loops.page),
     "si_guenter2010": ("si_guenter2010.md", si_guenter2010.page),
     "robots": ("robots.md", robots.page),
+    "robot_energy": ("robot-energy.md", robot_energy.page),
     "robot_speed": ("robot-speed.md", robot_speed.page),
     "mjcf": ("mjcf-robots.md", mjcf.page),
     "rollout": ("rollout-speed.md", rollout.page),

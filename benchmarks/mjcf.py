@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +38,9 @@ class Robot:
     package: Path  #: folder that is trusted: files of a package name each other
     ignored: tuple[str, ...] = ()
     model: la.Model | None = None
-    passive: la.Model | None = None  #: without actuators and dry friction, which are off in MuJoCo too
+    passive: la.Model | None = None  #: without actuators, dry friction and equalities, which are off in MuJoCo too
     refused: str = ""
+    unwritten: str = ""  #: why it cannot be written again
     measured: dict[str, float] = field(default_factory=dict)
 
 
@@ -58,7 +61,7 @@ def read(robot: Robot) -> None:
     while True:
         try:
             robot.model = la.load(robot.file, ignore=robot.ignored, packages=robot.package).compile()
-            without = [*robot.ignored, "actuator", "frictionloss"]
+            without = [*robot.ignored, "actuator", "frictionloss", "equality"]
             robot.passive = la.load(robot.file, ignore=without, packages=robot.package).compile()
         except la.MechanismError as error:
             asked = str(error).partition("ignore=[")[2].partition("]")[0]
@@ -79,11 +82,10 @@ def measure(robot: Robot, states: int) -> None:
     theirs = beside.Theirs(robot.file, robot.passive, robot.package)
     inertia, forces = beside.differences(theirs, states)
     robot.measured = {"M": inertia, "forces": forces}
+    write(robot, theirs, states)
     rng, model = np.random.default_rng(0), robot.passive
     mech = model.description
     start = model.state(model.coordinates(mech.keyframes.get("qpos0", {}).get("q")), 0.3 * rng.normal(size=model.nv))
-    if model.closures:
-        return  # soft there, exact here
     wanted = beside.trajectory_end(theirs, start, SECONDS, STEP / 4)
     if wanted is None:
         return
@@ -92,6 +94,26 @@ def measure(robot: Robot, states: int) -> None:
     robot.measured["off"] = errors[1]
     if errors[1] > 1e-11:
         robot.measured["h / 2"] = errors[0] / errors[1]
+
+
+def write(robot: Robot, theirs: Any, states: int) -> None:
+    """Write the robot, and let MuJoCo read that: by how much its mass matrix and forces differ from those of the first file."""
+    assert robot.model is not None and robot.passive is not None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "again.xml"
+        try:
+            robot.model.description.save(file)
+        except la.FormatError as error:
+            robot.unwritten = str(error).replace(str(robot.package), robot.package.name)
+            return
+        again = type(theirs)(file, la.load(file, packages=robot.package).compile(), robot.package)
+    model, rng, worst = robot.passive, np.random.default_rng(1), 0.0
+    for _ in range(states):
+        q = np.concatenate([body.joint.sample_coordinates(rng) for body in model.bodies])
+        v = rng.normal(size=model.nv)
+        pairs = zip(theirs.inertia_and_forces(q, v), again.inertia_and_forces(q, v), strict=True)
+        worst = max(worst, *(float(np.abs(a - b).max() / max(np.abs(a).max(), 1e-3)) for a, b in pairs))
+    robot.measured["written"] = worst
 
 
 def page(quick: bool, passes: int) -> str:
@@ -114,7 +136,9 @@ def render(robots: list[Robot]) -> str:
         count=len(robots), good=len(good), states=STATES, step=1e3 * STEP, seconds=SECONDS,
         inertia=max(r.measured["M"] for r in good), forces=max(r.measured["forces"] for r in good),
         fours=sum(3.5 < gain < 4.5 for gain in gains), gains=len(gains),
-        table=table(["robot", "nv", "ignore", "M", "forces", "off", "h / 2"], [_row(r) for r in good]),
+        table=table(["robot", "nv", "ignore", "M", "forces", "off", "h / 2", "written"], [_row(r) for r in good]),
+        written=max(r.measured.get("written", 0.0) for r in good), again=sum("written" in r.measured for r in good),
+        unwritten="\n".join(f"- `{r.name}`: {r.unwritten}" for r in good if r.unwritten) or "None.",
         refused="\n".join(f"- `{r.name}`: {r.refused}" for r in robots if r.refused) or "None.",
     )  # fmt: skip
 
@@ -125,7 +149,8 @@ def _row(robot: Robot) -> list[str]:
 
     assert robot.model is not None
     ignored = ", ".join(robot.ignored) or "-"
-    return [robot.name, str(robot.model.nv), ignored, *(cell(n, ".0e") for n in ("M", "forces", "off")), cell("h / 2", ".2f")]
+    cells = [*(cell(n, ".0e") for n in ("M", "forces", "off")), cell("h / 2", ".2f"), cell("written", ".0e")]
+    return [robot.name, str(robot.model.nv), ignored, *cells]
 
 
 _PAGE = """# Robots of MuJoCo
@@ -139,14 +164,19 @@ quarter of ours. {good} of {count} are read; the others are refused by name, bel
 - *ignore*: what had to be named because it is not simulated
 - *M*, *forces*: largest difference from MuJoCo, relative
 - *off*: largest difference of a coordinate at the end, with steps of {step:g} ms / 2; *h / 2*: by what factor it falls when the step is
-  halved. There is none with constraints, which are soft there and exact here, and where Runge-Kutta steps diverge
+  halved. There is none where Runge-Kutta steps diverge
+- *written*: the robot is [written](mjcf.md#writing) and read by MuJoCo again: by how much its mass matrix and forces change
 
 In numbers: mass matrices differ by at most {inertia:.0e}, forces by {forces:.0e}. Halving the step divides the difference by 3.5 to 4.5 in
-{fours} of {gains} cases.
+{fours} of {gains} cases. {again} of {good} can be written again; MuJoCo's numbers change by at most {written:.0e}.
 
 {table}
 
 ## Refused
 
 {refused}
+
+## Not written
+
+{unwritten}
 """

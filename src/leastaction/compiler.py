@@ -114,15 +114,16 @@ def _driving(drives: list[_Driving], what: str, moving: list[Body]) -> tuple[_Dr
     """Motors or servos, each on a joint it can drive."""
     driven = {b.joint_name: b.joint for b in moving}
     for drive in drives:
-        if drive.joint not in driven:
-            raise MechanismError(f"a {what} is on joint {drive.joint!r}, which does not exist or is fixed; joints are {listed(driven)}")
-        if driven[drive.joint].nv != 1:
-            raise MechanismError(
-                f"{what} {drive.name!r} is on joint {drive.joint!r}, which is {driven[drive.joint]!r}; {what}s drive joints with one "
-                "degree of freedom"
-            )
-        if what == "servo" and driven[drive.joint].charts > 1:
-            raise MechanismError(f"servo {drive.name!r} is on joint {drive.joint!r}, which changes its coordinates; give it one chart")
+        for joint in drive.shares:
+            if joint not in driven:
+                raise MechanismError(f"a {what} is on joint {joint!r}, which does not exist or is fixed; joints are {listed(driven)}")
+            if driven[joint].nv != 1:
+                raise MechanismError(
+                    f"{what} {drive.name!r} is on joint {joint!r}, which is {driven[joint]!r}; {what}s drive joints with one degree of "
+                    "freedom"
+                )
+            if what == "servo" and driven[joint].charts > 1:
+                raise MechanismError(f"servo {drive.name!r} is on joint {joint!r}, which changes its coordinates; give it one chart")
     return tuple(drives)
 
 

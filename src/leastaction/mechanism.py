@@ -254,7 +254,7 @@ class Mechanism:
         return new
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the description to a file; the suffix says the format (.sexp, .urdf)."""
+        """Write the description to a file; the suffix says the format (.urdf, .xml, .sexp)."""
         from .io import save
 
         save(self, path)

@@ -164,7 +164,8 @@ class Model:
 
         Of a series of inputs, one row per step, a series of joint forces.
         """
-        return torques(self.motors, [self.v_slice(motor.joint).start for motor in self.motors], self.nv, u)
+        rows = [{self.v_slice(joint).start: share for joint, share in motor.shares.items()} for motor in self.motors]
+        return torques(self.motors, rows, self.nv, u)
 
     @property
     def inputs_per_step(self) -> int:

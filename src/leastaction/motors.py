@@ -16,10 +16,10 @@ from .errors import MechanismError, StateError
 class Motor:
     """A motor with a gear on a joint with one degree of freedom: an input u gives the joint force gear * (u, kept within the limits).
 
-    joint    name of the joint
+    joint    name of the joint; or {name: share} of several joints that it pulls together, as by a cable: each feels its share of the force
     gear     joint force per unit of the input: turns of the motor per turn of the joint, if the input is its torque
     limit    largest input: one number for both directions, or (lowest, highest)
-    name     what it is called in inputs; the name of the joint if left out
+    name     what it is called in inputs; the name of the joint if left out; one that pulls several joints needs one
 
     A motor does nothing by itself: `model.torques(u)` gives the joint forces, which `simulate` takes as tau or from a control law.  The
     inertia of its rotor is the `armature` of the joint: gear**2 times its own.
@@ -31,18 +31,32 @@ class Motor:
     array([ 0., 10.])
     """
 
-    def __init__(self, joint: str, gear: float = 1.0, limit: float | Sequence[float] = inf, name: str | None = None):
-        self.joint = checked_name(joint, "Motor: joint")
-        where = f"Motor on joint {joint!r}"
-        self.name = self.joint if name is None else checked_name(name, f"{where}: name")
+    def __init__(
+        self, joint: str | Mapping[str, float], gear: float = 1.0, limit: float | Sequence[float] = inf, name: str | None = None
+    ):
+        self.joint: str | dict[str, float]
+        if isinstance(joint, Mapping):
+            self.joint = {checked_name(j, "Motor: joint"): number(x, f"Motor: share of {j!r}", MechanismError) for j, x in joint.items()}
+            if not self.joint or name is None:
+                raise MechanismError(f"Motor on the joints {shown(joint)}; give one or more joints, and a name: Motor(..., name='cable')")
+        else:
+            self.joint = checked_name(joint, "Motor: joint")
+            name = self.joint if name is None else name
+        where = f"Motor on joint {self.joint!r}"
+        self.name = checked_name(name, f"{where}: name")
         self.gear = number(gear, f"{where}: gear", MechanismError)
         self.limit = _ends(limit, f"{where}: limit")
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """{joint: its share of the force}"""
+        return {self.joint: 1.0} if isinstance(self.joint, str) else self.joint
 
     def __eq__(self, other: object) -> bool:
         return vars(self) == vars(other) if isinstance(other, Motor) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self.name, self.joint, self.gear))
+        return hash((self.name, *self.shares, self.gear))
 
     def __repr__(self) -> str:
         return f"Motor({self.joint!r}, gear={self.gear:g}, limit={self.limit}, name={self.name!r})"
@@ -92,6 +106,11 @@ class Servo:
         self.range = _ends(range, f"{where}: range", pair=True)
         self.target = number(target, f"{where}: target", MechanismError)
         self.velocity = number(velocity, f"{where}: velocity", MechanismError)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """{joint: its share of the force}, as of motors."""
+        return {self.joint: 1.0}
 
     def __eq__(self, other: object) -> bool:
         return vars(self) == vars(other) if isinstance(other, Servo) else NotImplemented
@@ -148,8 +167,11 @@ def aims(servos: Sequence[Servo], given: ArrayLike | Mapping[str, ArrayLike] | N
     return rows
 
 
-def torques(motors: Sequence[Motor], rows: Sequence[int], nv: int, u: ArrayLike | Mapping[str, float]) -> NDArray[np.float64]:
-    """Joint forces (nv,), or (steps, nv) from inputs of many steps; `rows` says which degree of freedom each motor drives."""
+def torques(
+    motors: Sequence[Motor], rows: Sequence[Mapping[int, float]], nv: int, u: ArrayLike | Mapping[str, float]
+) -> NDArray[np.float64]:
+    """Joint forces (nv,), or (steps, nv) from inputs of many steps; `rows` says which degrees of freedom each motor drives, and with
+    which share."""
     names = [motor.name for motor in motors]
     if isinstance(u, Mapping):
         for given in u:
@@ -161,6 +183,7 @@ def torques(motors: Sequence[Motor], rows: Sequence[int], nv: int, u: ArrayLike 
     if values.ndim not in (1, 2) or values.shape[-1] != len(names):
         raise StateError(f"u has shape {values.shape}; it needs one entry per motor, ({len(names)},), or one row per step: {listed(names)}")
     tau = np.zeros((*values.shape[:-1], nv))
-    for k, (motor, row) in enumerate(zip(motors, rows, strict=True)):
-        tau[..., row] += motor.gear * np.clip(values[..., k], *motor.limit)
+    for k, (motor, driven) in enumerate(zip(motors, rows, strict=True)):
+        for row, share in driven.items():
+            tau[..., row] += share * motor.gear * np.clip(values[..., k], *motor.limit)
     return tau

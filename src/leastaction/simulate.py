@@ -40,10 +40,18 @@ from .trajectory import Trajectory
 
 When = Event | Function | Sequence[Event | Function] | None
 
+_DEFAULT = Variational()
 _FIRST_CHUNK = 4096  # steps times degrees of freedom in compiled code before somebody looks how long they take
 _SELDOM = 256  # steps after which what the stepper remembers is copied, where it may have to go back
 _FLOAT = np.dtype(np.float64)
 _CHUNK_SECONDS = 0.2  # how long compiled code runs before the progress bar moves and Ctrl-C is seen
+
+
+def _default() -> Integrator:
+    """The integrator of runs that are given none: a new one, but not checked anew."""
+    new = Variational.__new__(Variational)
+    vars(new).update(vars(_DEFAULT))
+    return new
 
 
 def simulate(
@@ -134,7 +142,7 @@ class Simulator:
         if state is not None and (q is not None or v is not None):
             raise StateError("give a state, or q and v, not both")
         self.model = model
-        chosen = Variational() if integrator is None else integrator
+        chosen = _default() if integrator is None else integrator
         if not isinstance(chosen, Integrator):
             raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
         start = model.state(q, v) if state is None else checked_state(state, model)
@@ -154,7 +162,8 @@ class Simulator:
         self.steps, self._first_time = 0, start.t
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._recording = self.integrator.recording(self.dt)
-        self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
+        self._last_tau = model.inputs()  # of the last step
+        self._tau = self._last_tau[None].copy()  # of the next one
         self._alone, self._evaluating = Alone(), threading.Lock()
         self.trajectory: Trajectory | None = None  #: of the last run, also of one that was interrupted
         self._start_from(start)

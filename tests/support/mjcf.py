@@ -27,7 +27,7 @@ class Theirs:
         off = mujoco.mjtDisableBit
         self.m.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_CONSTRAINT | off.mjDSBL_ACTUATION
         self.m.opt.density = self.m.opt.viscosity = 0.0  # what the reader does not know
-        for what in ("stiffness", "damping", "armature"):
+        for what in ("damping", "armature"):
             getattr(self.m, f"tendon_{what}")[:] = 0.0
         self.m.body_gravcomp[:] = 0.0
         self.names = joint_names(path, packages)

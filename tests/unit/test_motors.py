@@ -44,6 +44,14 @@ def test_they_belong_to_the_model():
     assert len(frozen.motors) == 3 and len(mech.compile().motors) == 4 and frozen != mech.compile()
 
 
+def test_a_cable_pulls_several_joints():
+    mech = la.examples.chain(3)
+    mech.add_motor(la.Motor({"link3": -0.5, "link1": 2.0}, gear=10.0, limit=0.3, name="cable"))
+    model = mech.compile()
+    np.testing.assert_allclose(model.torques({"cable": 1.0}), [6.0, 0.0, -1.5])
+    assert pickle.loads(pickle.dumps(model)).motors == model.motors and hash(model.motors[0]) == hash(mech.motors[0])
+
+
 @pytest.mark.parametrize(("make", "message"), [
     (lambda m: m.add_motor(la.Motor("elbow")), "joint 'elbow', which does not exist.*'link1'"),
     (lambda m: m.add_motor(la.Motor("ball")), "motor 'ball'.*Spherical.*one degree of freedom"),
@@ -54,6 +62,8 @@ def test_they_belong_to_the_model():
     (lambda m: la.Motor("link1", limit=(2.0, 1.0)), r"limit = \(2.0, 1.0\)"),
     (lambda m: la.Motor("link1", limit=(1.0, 2.0, 3.0)), "limit"),
     (lambda m: la.Motor(3), "Motor: joint"),
+    (lambda m: la.Motor({"link1": 1.0}), "give one or more joints, and a name"),
+    (lambda m: m.add_motor(la.Motor({"link1": 1.0, "elbow": 2.0}, name="cable")), "joint 'elbow', which does not exist.*'link1'"),
 ])  # fmt: skip
 def test_what_is_wrong_is_named(make, message):
     mech = driven()

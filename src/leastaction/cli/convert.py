@@ -13,7 +13,7 @@ HELP = "write a mechanism from a file to a file of another format; what that can
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_file(parser)
-    parser.add_argument("out", type=Path, help="file to write: .urdf or .sexp")
+    parser.add_argument("out", type=Path, help="file to write: .urdf, .xml (MJCF) or .sexp")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import Cam, Close, Coincident, Constraint, Gear, SymbolicConstraint
+from ..constraints import Cam, Close, Coincident, Constraint, Gear, Prescribed
 from ..errors import FormatError
 from ..forces import Damper, DryFriction, Spring
 from ..joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ..mechanism import WORLD, Mechanism
 from ..motors import Motor, Servo
 from ..pose import Pose, rotation_of_quaternion
+from . import mjcf_tendons
 from .leftovers import Leftovers
 from .mjcf_shapes import add_shapes
 from .mjcf_source import Source
@@ -35,7 +36,7 @@ IGNORABLE = {
     "stiffness": "springs of joints",
     "damping": "dampers of joints",
     "fluid": "forces of a medium (density, viscosity)",
-    "tendon": "tendons with springs, dampers, friction, inertia or limits",
+    "tendon": "tendons with springs, dampers, friction, inertia or limits; springs of fixed ones are read, others refused",
     "equality": "equality constraints",
     "gravcomp": "bodies that gravity does not pull as it does others",
     "mocap": "bodies that are moved by hand; they stand still",
@@ -49,6 +50,8 @@ IGNORABLE = {
 NOT_SIMULATED = ("actuator", "frictionloss", "armature", "stiffness", "damping", "fluid", "tendon", "equality", "gravcomp", "mocap", "flex",
                  "plugin")  # fmt: skip
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+_ON_TENDON = 3  # mjTRN_TENDON
+_TENDONS_TIED = 3  # mjEQ_TENDON
 
 
 def read(path: Path, *, ignore: Iterable[str] = (), packages: Iterable[str | PathLike[str]] | str | PathLike[str] = ()) -> Mechanism:
@@ -93,7 +96,7 @@ class _Reader:
         for equality in range(theirs.neq):
             self._add_equality(equality)
         for tendon in range(theirs.ntendon):
-            self._check_tendon(tendon)
+            self._add_tendon(tendon)
         for actuator in range(theirs.nu):
             self._add_actuator(actuator)
         self._add_keyframes()
@@ -149,13 +152,21 @@ class _Reader:
         self._add_forces(j, joint, dofs, element)
         if m.dof_frictionloss[dofs].any() and "FRICTIONLOSS" not in self.off:
             self._add_friction(given, joint, m.dof_frictionloss[dofs].copy(), element)
-        if m.jnt_limited[j] and "LIMIT" not in self.off and not self.leftovers.ignores("limits", element, f"limits of joint {given!r}"):
-            if joint.nq != 1:
-                self.leftovers.aside(element, "limits of ball joints are not used")
-            else:
-                effort = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else np.inf
-                with at(element):
-                    self.mechanism.add_limit(given, *m.jnt_range[j].tolist(), effort=effort)
+        self._add_limit(j, joint, element)
+
+    def _add_limit(self, j: int, joint: Joint, element) -> None:
+        m, name = self.theirs, self.theirs.jnt(j).name
+        limited = bool(m.jnt_limited[j]) and "LIMIT" not in self.off
+        kept = {what: self.source.numbers.get(f"{what} limit of {name}", np.inf) for what in ("velocity", "effort")}
+        if limited and m.jnt_actfrclimited[j]:
+            kept["effort"] = min(kept["effort"], float(np.abs(m.jnt_actfrcrange[j]).max()))
+        if not (limited or np.isfinite([*kept.values()]).any()) or self.leftovers.ignores("limits", element, f"limits of joint {name!r}"):
+            return
+        if joint.nq != 1:
+            self.leftovers.aside(element, "limits of ball joints are not used")
+            return
+        with at(element):
+            self.mechanism.add_limit(name, *(m.jnt_range[j].tolist() if limited else ()), **kept)
 
     def _joint(self, j: int) -> tuple[Joint, Pose]:
         """Joint j, and the pose in front of it that makes its coordinate `ref` where the file draws it."""
@@ -220,13 +231,16 @@ class _Reader:
         if not m.eq_active0[e] or "EQUALITY" in self.off or "CONSTRAINT" in self.off:
             self.leftovers.aside(element, "equalities that are not active are not kept")
             return
-        make = {0: self._connect, 1: self._weld, 2: self._couple}.get(int(m.eq_type[e]))
-        if make is None:
-            self.leftovers.refuse("equality", element, f"{element} {name!r} is not a connect, weld or joint equality")
+        kind = int(m.eq_type[e])
+        tied = mjcf_tendons.tie(m, e) if kind == _TENDONS_TIED else None
+        makers = {0: self._connect, 1: self._weld, 2: self._couple}
+        if kind not in makers and tied is None:
+            sentence = f"{element} {name!r} is not a connect, weld or joint equality, or one of fixed tendons"
+            self.leftovers.refuse("equality", element, sentence)
         elif not self.leftovers.ignores("equality", element, f"{element} {name!r}"):
             taken = {*self.mechanism.bodies, *self.mechanism.joint_names}
             with at(element):
-                self.mechanism.add_constraint(make(e), None if name in taken else name)
+                self.mechanism.add_constraint(tied or makers[kind](e), None if name in taken else name)
 
     def _connect(self, e: int) -> Constraint:
         data = self.theirs.eq_data[e]
@@ -234,7 +248,8 @@ class _Reader:
 
     def _weld(self, e: int) -> Constraint:
         data = self.theirs.eq_data[e]
-        return Close(Fixed(), *self._ends(e, Pose(data[3:6], quaternion=data[6:10]), Pose(data[:3])))
+        turn = data[6:10] if data[6:10].any() else (1.0, 0.0, 0.0, 0.0)  # of sites there is none
+        return Close(Fixed(), *self._ends(e, Pose(data[3:6], quaternion=turn), Pose(data[:3])))
 
     def _ends(self, e: int, first: Pose, second: Pose) -> list[str]:
         """Frames on the two bodies; sites say themselves where they are."""
@@ -253,13 +268,13 @@ class _Reader:
         first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
         y, y0 = m.jnt(first).name, float(m.qpos0[m.jnt_qposadr[first]])
         if second < 0:
-            return SymbolicConstraint(f"{y} held", [y], f"q0 - ({y0 + a0!r})")
+            return Prescribed(y, y0 + a0)
         x, x0 = m.jnt(second).name, float(m.qpos0[m.jnt_qposadr[second]])
         if not any(rest[1:]):
             return Gear(y, x, rest[0], y0 + a0 - rest[0] * x0)
         return Cam(y, x, " + ".join([repr(y0 + a0), *(f"({a!r}) * (x - ({x0!r})) ** {k}" for k, a in enumerate(rest, start=1))]))
 
-    def _check_tendon(self, t: int) -> None:
+    def _add_tendon(self, t: int) -> None:
         m, name = self.theirs, self.theirs.tendon(t).name
         element = self.source.element("tendon", name)
         words = {
@@ -267,9 +282,13 @@ class _Reader:
             "armature": "", "limited": "LIMIT",
         }  # fmt: skip
         acting = [word for word, flag in words.items() if flag not in self.off and _any(m, f"tendon_{word}", t)]
-        if acting:
+        spring = mjcf_tendons.spring(m, t) if acting == ["stiffness"] else None
+        if spring is not None and not self.leftovers.ignores("tendon", element, f"{element} tendon {name!r}: stiffness"):
+            with at(element):
+                self.mechanism.add_force(spring)
+        elif acting and spring is None:
             self.leftovers.refuse("tendon", element, f"{element} tendon {name!r}: {', '.join(acting)}")
-        else:
+        elif not acting:
             self.leftovers.aside(element, "tendons without springs, dampers, friction, inertia and limits are not kept")
 
     # ------------------------------------------------------------------------------------------------ the rest
@@ -277,13 +296,12 @@ class _Reader:
     def _add_actuator(self, a: int) -> None:
         """Joint force = gear * (gain * ctrl + bias[0] + gear * (bias[1] * q + bias[2] * v), within forcerange), ctrl within ctrlrange."""
         m, name = self.theirs, self.theirs.actuator(a).name
-        element, j = self.source.element("actuator", name), int(m.actuator_trnid[a, 0])
-        gear, gain = float(m.actuator_gear[a, 0]), float(m.actuator_gainprm[a, 0])
+        element, gear, gain = self.source.element("actuator", name), float(m.actuator_gear[a, 0]), float(m.actuator_gainprm[a, 0])
+        pulled = self._pulled(a)
         affine = m.actuator_biastype[a] == 1  # mjBIAS_AFFINE
         bias, stiffness, damping = m.actuator_biasprm[a, :3].tolist() if affine else (0.0, 0.0, 0.0)
         simple = m.actuator_gaintype[a] == 0 and (affine or m.actuator_biastype[a] == 0) and m.actuator_dyntype[a] == 0 and gain != 0.0
-        shared = m.jnt_actfrclimited[j] and sum(m.actuator_trnid[:, 0] == j) > 1
-        if not simple or m.jnt_type[j] not in (_SLIDE, _HINGE) or shared or "ACTUATION" in self.off or _delayed(m, a):
+        if not simple or not pulled or "ACTUATION" in self.off or _delayed(m, a):
             why = "it has a state, another gain or bias, a joint with several freedoms, or shares a joint with a limit on its force"
             self.leftovers.refuse("actuator", element, f"{element} {name!r} is not a motor or servo: {why}")
             return
@@ -293,14 +311,30 @@ class _Reader:
             return
         inputs = m.actuator_ctrlrange[a] if m.actuator_ctrllimited[a] else np.array([-np.inf, np.inf])
         forces = m.actuator_forcerange[a] if m.actuator_forcelimited[a] else np.array([-np.inf, np.inf])
-        if m.jnt_actfrclimited[j]:
+        j = int(m.actuator_trnid[a, 0])
+        if isinstance(pulled, str) and m.jnt_actfrclimited[j]:
             forces = np.clip(forces, *sorted((m.jnt_actfrcrange[j] / gear).tolist()))
         with at(element):
-            if stiffness or damping:
-                self._add_servo(m.jnt(j).name, name, gear, (gain, bias, -stiffness, -damping), inputs, forces)
-            else:
+            if not (stiffness or damping):
                 low, high = np.clip(inputs, *sorted((forces / gain).tolist())).tolist()
-                self.mechanism.add_motor(Motor(m.jnt(j).name, gear * gain, (low, high), name))
+                self.mechanism.add_motor(Motor(pulled, gear * gain, (low, high), name))
+            elif isinstance(pulled, str):
+                self._add_servo(pulled, name, gear, (gain, bias, -stiffness, -damping), inputs, forces)
+            else:
+                why = "it holds the length of a tendon, and servos hold one joint each"
+                self.leftovers.refuse("actuator", element, f"{element} {name!r} is not a motor or servo: {why}")
+
+    def _pulled(self, a: int) -> str | dict[str, float] | None:
+        """The joint that an actuator drives, or {joint: coefficient} of a fixed tendon; None if it is something else."""
+        m, on = self.theirs, int(self.theirs.actuator_trnid[a, 0])
+        if m.actuator_trntype[a] == _ON_TENDON:
+            found = mjcf_tendons.shares(m, on) or {}
+            limited = _any(m, "tendon_actfrclimited", on) or any(m.jnt_actfrclimited[m.jnt(name).id] for name in found)
+            return None if limited else found
+        together = sum((m.actuator_trnid[:, 0] == on) & (m.actuator_trntype == m.actuator_trntype[a])) > 1
+        if m.jnt_type[on] not in (_SLIDE, _HINGE) or (m.jnt_actfrclimited[on] and together):
+            return None
+        return str(m.jnt(on).name)
 
     def _add_servo(self, joint: str, name: str, gear: float, law: tuple[float, ...], inputs, forces) -> None:
         """What a position, velocity or affine actuator does to its joint."""

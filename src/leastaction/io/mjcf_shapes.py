@@ -1,19 +1,23 @@
-"""Geoms of MuJoCo's model as shapes: those that could touch as collision shapes, those that are seen as visual ones."""
+"""Geoms of MuJoCo's model as shapes: those that could touch as collision shapes, those that are seen as visual ones; and back."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..errors import FormatError
 from ..mechanism import WORLD, Mechanism
-from ..pose import Pose
-from ..shapes import COLLISION, VISUAL, Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from ..pose import Pose, quaternion_of_rotation
+from ..shapes import COLLISION, VISUAL, Box, Capsule, Cylinder, Mesh, PlacedShape, Shape, Sphere
 from .leftovers import Leftovers
 from .mjcf_source import Source
+from .xml_writing import tag
 
 _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = 2, 3, 4, 5, 6, 7  # mjtGeom
 _SEEN = 3  # groups of geoms below this one are drawn
+_READ = (".stl", ".obj", ".msh")  # meshes that MuJoCo reads
 
 
 def add_shapes(mechanism: Mechanism, source: Source, m: Any, leftovers: Leftovers) -> None:
@@ -50,3 +54,43 @@ def _shape(source: Source, m: Any, g: int) -> Shape | None:
     if kind == _MESH and (name := m.mesh(m.geom_dataid[g]).name) in source.meshes:
         return Mesh(source.meshes[name], m.mesh_scale[m.geom_dataid[g]].tolist())
     return None
+
+
+class Meshes:
+    """The meshes of a file that is written, each once."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[Path, tuple[float, ...]], str] = {}
+
+    def name(self, mesh: Mesh) -> str:
+        if mesh.path.suffix.lower() not in _READ:
+            raise FormatError(
+                f"the mesh {mesh.path.name!r} cannot be written to an .xml file: MuJoCo reads {', '.join(_READ)}; leave such shapes out "
+                "(ignore=['meshes'], or ['visual', 'contact'], where the mechanism is read), or convert them"
+            )
+        return self._names.setdefault((mesh.path, tuple(mesh.scale)), f"{mesh.path.stem} {len(self._names) + 1}")
+
+    def lines(self) -> list[str]:
+        return [tag(4, "mesh", name=name, file=path.as_posix(), scale=scale) for (path, scale), name in self._names.items()]
+
+
+def geom(placed: PlacedShape, host: Pose, meshes: Meshes, indent: int) -> str:
+    """A shape as an element; `host` is the pose of the frame it is fixed to."""
+    pose = host @ placed.placement
+    seen = {"group": "0", "contype": "0", "conaffinity": "0"} if placed.role == VISUAL else {"group": str(_SEEN)}
+    return tag(
+        indent, "geom", **_geometry(placed.shape, meshes), pos=pose.p if pose.p.any() else None,
+        quat=None if np.array_equal(pose.R, np.eye(3)) else quaternion_of_rotation(pose.R), rgba=placed.color, **seen,
+    )  # fmt: skip
+
+
+def _geometry(shape: Shape, meshes: Meshes) -> dict[str, Any]:
+    if isinstance(shape, Box):
+        return {"type": "box", "size": [edge / 2 for edge in shape.size]}
+    if isinstance(shape, Sphere):
+        return {"type": "sphere", "size": [shape.radius]}
+    if isinstance(shape, Cylinder):  # a capsule is one
+        return {"type": "capsule" if isinstance(shape, Capsule) else "cylinder", "size": [shape.radius, shape.length / 2]}
+    if isinstance(shape, Mesh):
+        return {"type": "mesh", "mesh": meshes.name(shape)}
+    raise FormatError(f"{shape!r} cannot be written to an .xml file; it knows Box, Sphere, Cylinder, Capsule and Mesh")

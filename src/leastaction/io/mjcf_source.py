@@ -56,6 +56,7 @@ class Source:
             hint = "; it is a URDF file, call it robot.urdf" if self.root.tag == "robot" else ""
             self.root.fail(f"the file starts with {self.root}; an MJCF file starts with <mujoco>{hint}")
         self._include(self.root, 0)
+        self.numbers = self._numbers()  #: of <custom>, by name
         self._clean()
         self._check_replicas()
         self._name_everything()
@@ -114,6 +115,12 @@ class Source:
         self._included.add(found)
         return found
 
+    def _numbers(self) -> dict[str, float]:
+        """Where the writer puts limits that MuJoCo has no word for."""
+        numeric = [element for custom in self.root.all("custom") for element in custom.all("numeric")]
+        names = [element.attributes.get("name", "") for element in numeric]
+        return {name: element.number("data") for name, element in zip(names, numeric, strict=True) if " limit of " in name}
+
     # ------------------------------------------------------------------------------------------------ what is taken out
 
     def _clean(self) -> None:
@@ -161,9 +168,9 @@ class Source:
         sentence = f"{actuator} {name!r}" if name else str(actuator)
         if self.leftovers.ignores("actuator", actuator, sentence):
             return False
-        if actuator.tag in ("motor", "general", "position", "velocity") and "joint" in actuator.attributes:
+        if actuator.tag in ("motor", "general", "position", "velocity") and {"joint", "tendon"} & set(actuator.attributes):
             return True
-        self.leftovers.refuse("actuator", actuator, f"{sentence} is not a motor or servo on a joint")
+        self.leftovers.refuse("actuator", actuator, f"{sentence} is not a motor or servo on a joint or tendon")
         return False
 
     def _every(self, tag: str) -> list[Element]:
