@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..coordinates import ties as tree
 from ..kernels.tree import linearization as kernels
+from ..kernels.tree import mass_slopes as mass_kernels
 from ..model import Model
-from .step_derivatives import momentum_derivative
+from .step_derivatives import make_slopes
 
 Array = NDArray[np.float64]
 
@@ -35,27 +36,19 @@ class Curvature:
         self.J = rows(model, ties, q, t)[1]
         self._work, self._scratch = model.make_work(), np.zeros((len(model.bodies) + 1, 6))
 
-    def second_rates(self, v: Array) -> Array:
-        """(m,) second time derivative of h for the constant velocity v."""
-        kernels.second_constraint_rates(self.model.tree, self._work, self.ties, self.t, self.q, v, self._scratch)
-        return self.ties.rate.copy()
-
     def of_impulse(self, lam: Array) -> Array:
         """(nv, nv) derivative of Dh' lam in q."""
         nv = self.model.nv
-        one, out = np.eye(nv), np.zeros((nv, nv))
-        rest, single = lam @ self.second_rates(np.zeros(nv)), [lam @ self.second_rates(e) for e in one]
-        for i in range(nv):
-            for j in range(i + 1):
-                both = lam @ self.second_rates(one[i] + one[j])
-                out[i, j] = out[j, i] = 0.5 * (both - single[i] - single[j] + rest)
+        out, single, v = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
+        kernels.impulse_curvature(self.model.tree, self._work, self.ties, self.t, self.q, lam, v, self._scratch, single, out)
         return out + 0.5 * bracket_form(self.model, self.J.T @ lam)
 
     def of_velocity(self, v: Array) -> Array:
         """(m, nv) derivative of Dh v + dh/dt in q."""
-        columns = [0.25 * (self.second_rates(v + e) - self.second_rates(v - e)) for e in np.eye(self.model.nv)]
+        out = np.zeros_like(self.J)
+        kernels.velocity_curvature(self.model.tree, self._work, self.ties, self.t, self.q, v.copy(), self._scratch, out)
         turned = [0.5 * bracket_form(self.model, row).T @ v for row in self.J]
-        return np.array(columns).T + np.array(turned).reshape(len(self.J), -1)
+        return out + np.array(turned).reshape(out.shape)
 
 
 class Allowed(NamedTuple):
@@ -86,6 +79,13 @@ def project_momentum(curvature: Curvature, p: Array) -> Allowed:
     solved = np.linalg.solve(matrix, right)
     change, impulses = M @ solved[:nv], -solved[nv:]
     return Allowed(M @ v, change[:, :nv] + bent, change[:, nv:], -mu, impulses[:, :nv], impulses[:, nv:])
+
+
+def momentum_derivative(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
+    """Mass matrix M(q) and derivative of M(q) v in q, (nv, nv) each."""
+    M, derivative = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+    mass_kernels.momentum_derivative(model.tree, model.make_work(), make_slopes(model), q, v, M, derivative)
+    return M, derivative
 
 
 def bracket_form(model: Model, p: Array) -> Array:

@@ -9,11 +9,11 @@ of a configuration (`force_slopes`).
 from ...compiling.decorators import entry, kernel
 from ...lie.algebra import add, axpy, cross, dot, load3, load9, matvec
 from ..forces.potentials import pair_stiffness, potential_curvatures
-from .layout import KIND, NV, PAIR_A, PAIR_B, PARENT, QI, VI
-from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, momentum_slopes, times, transposed_times
-from .spatial import dot6
+from .drnea import residual, set_node
+from .layout import NV, PAIR_A, PAIR_B, PARENT, VI
 from .loads import acts_on_bodies
-from ...joints import dispatch
+from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, half_step, momentum_slopes, times, transposed_times
+from .spatial import dot6
 
 
 @entry
@@ -22,10 +22,12 @@ def step_slopes(m, bare, w, s, parts, given, h, t, retraction, q1, scratch, P):
 
     scratch: (nv, nv) and then three rows more.  Without the kinetic part P[3] is the derivative of the forces at w.q, w.d = 0.
     """
+    set_node(m, w, h, 0.0, False, w.z)
+    residual(m, w, h, retraction)
     momentum_slopes(m, bare, w, s, parts, given, h, t, retraction)
     multiply_out(m, s, P)
     if parts.loaded:
-        half = 0.5 * h if parts.kinetic else 1.0
+        half = half_step(parts, h)
         if parts.kinetic:
             add_couplings(m, w, s.start, w.world, s.vector, S0, w.q, half, scratch, P[0])
         add_couplings(m, w, s.end, s.world, s.vector, S1, q1, -half, scratch, P[3])

@@ -33,7 +33,6 @@ from ...lie.algebra import (
     tmatvec,
 )
 from ..forces.laws import ask, differentiate_law, law_in_body_axes, place_law, wrench_on_body
-from .drnea import residual, set_node
 from .layout import (
     AA,
     AL,
@@ -104,8 +103,14 @@ class Slopes(NamedTuple):
 class Parts(NamedTuple):
     """Which terms are asked for."""
 
-    kinetic: int  # 0: the derivative of the loads at a configuration alone, in P11
+    kinetic: int  # 0: the derivative of the loads at a configuration alone, in P11; w.d has to be zero
     loaded: int  # 0: without gravity, wrenches and springs
+
+
+@inlined
+def half_step(parts, h):
+    """What forces are multiplied with."""
+    return 0.5 * h if parts.kinetic else 1.0
 
 
 @inlined
@@ -140,15 +145,12 @@ def store6(array, j, k, a, l):
 
 @kernel
 def momentum_slopes(m, bare, w, s, parts, given, h, t, retraction):
-    """All of Slopes for the step (w.q, w.d) from the time t.
+    """All of Slopes for the step (w.q, w.d) from the time t.  Needs its node and residual (R, P, S0, X, MU); writes linear, S1, art.
 
-    bare   the tree without laws on bodies
+    bare   the tree without laws on bodies, whose differences in Newton's matrix are not exact
     given  (4, nv, 6) additions to Slopes.own: springs and dampers of joints with quaternions
-    half   h/2; without the kinetic part 1, and w.d has to be zero
     """
-    half = 0.5 * h if parts.kinetic else 1.0
-    set_node(m, w, h, 0.0, False, w.z)
-    residual(m, w, h, retraction)
+    half = half_step(parts, h)
     assemble(bare, w, h, retraction, True)
     place_ends(m, w, s)
     for i in range(1, m.link.shape[0]):
