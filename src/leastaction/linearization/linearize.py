@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed, shown, time_step
-from ..coordinates.ties import on_velocities
 from ..dynamics.discrete import increment, momenta_of_increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
-from ..kernels.maximal.evaluate import advance
+from ..kernels.maximal.evaluate import advance, increments_between
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
 from ..trajectory import Trajectory
-from .constraint_derivatives import Curvature, project_momentum, rows
+from .constraint_derivatives import Curvature, RowsOverStep, project_momentum, rows, rows_over_step
 from .step_derivatives import StepDerivatives, has_step_maps, maps_of_steps, midpoint_derivatives, variational_derivatives
 
 Array = NDArray[np.float64]
@@ -129,12 +128,13 @@ def _check(model: Model, integrator: Integrator, state: State | None) -> None:
     base = integrator.base if isinstance(integrator, Composition) else integrator
     if not isinstance(base, (Midpoint, Variational, Maximal)) or not base.linearisable:
         raise StateError(
-            f"integrator = {shown(integrator)} cannot be linearised; give Variational(...), Midpoint(...), Maximal(...) or a Composition of them"
+            f"integrator = {shown(integrator)} cannot be linearised; give Variational(...), Midpoint(...), Maximal(...) or a Composition "
+            "of one of them"
         )
     if isinstance(base, Maximal) and base.retraction not in RETRACTIONS:
         raise StateError(
-            f"Maximal cannot be linearised with the retraction {base.retraction!r}, whose momenta are not those of a step in joint coordinates; "
-            f"use one of {', '.join(map(repr, RETRACTIONS))}"
+            f"Maximal cannot be linearised with the retraction {base.retraction!r}, whose momenta are not those of a step in joint "
+            f"coordinates; use one of {', '.join(map(repr, RETRACTIONS))}"
         )
     if model.is_actuated:
         raise StateError(
@@ -143,11 +143,6 @@ def _check(model: Model, integrator: Integrator, state: State | None) -> None:
         )
     if state is not None:
         checked_state(state, model)
-    if named := on_velocities(model.closures):
-        raise StateError(
-            f"{listed(named)} of {model.name!r} restricts velocities, whose steps are not linearised; take differences of steps, or of "
-            "la.dynamics.forward"
-        )
     turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
     if isinstance(base, Midpoint) and turning:
         raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
@@ -188,10 +183,12 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
     tau = rows if len(rows) == 1 else rows[chosen * run.every]
     p = run.p[chosen]
     base = integrator if isinstance(integrator, Composition) else _in_joint_coordinates(integrator)
-    if isinstance(base, Variational) and has_step_maps(base, model) and run.every == 1:
-        q, nv = np.ascontiguousarray(run.q[chosen]), model.nv
-        _refuse_new_charts(model, q, run.q[chosen + 1])
-        d = np.array([increment(model, a, b) for a, b in zip(q, run.q[chosen + 1], strict=True)]).reshape(-1, nv)
+    whole = run.every == 1 and np.allclose(run.t[chosen + 1] - run.t[chosen], dt, rtol=1e-6, atol=0.0)  # an event may cut the last step
+    if isinstance(base, Variational) and has_step_maps(base, model) and whole:
+        q, after, nv = run.q[chosen], run.q[chosen + 1], model.nv
+        _refuse_new_charts(model, q, after)
+        d = np.zeros((len(q), nv))
+        increments_between(model.tree, q, after, d)
         A, B, _ = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
         none = np.zeros((len(A), 0, 3 * nv))
         return Linearizations(A, B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, _Nodes(run, chosen + 1))
@@ -280,10 +277,9 @@ class _Step:
 
     def polish(self) -> None:
         """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""
-        s = self._derivatives()
-        value, J1 = rows(self.model, self.ties, self.end(), self.state.t + self.dt)
+        s, held = self._derivatives(), self._rows()
         r = s.leaving - self.state.p - self.J0.T @ self.lam
-        x = np.linalg.solve(self._matrix(s, J1), -np.concatenate([r, value]))
+        x = np.linalg.solve(self._matrix(s, held), -np.concatenate([r, held.value]))
         q1 = self.end()
         advance(self.model.tree, q1, x[: self.model.nv])
         self.d = increment(self.model, self.state.q, q1)
@@ -291,14 +287,14 @@ class _Step:
 
     def linearization(self) -> Linearization:
         nv, half = self.model.nv, 0.5 * self.dt
-        s = self._derivatives()
-        _, J1 = rows(self.model, self.ties, self.end(), self.state.t + self.dt)
+        s, held = self._derivatives(), self._rows()
         bent = s.P00
         if self.ties is not None:
             bent = bent - Curvature(self.model, self.ties, self.state.q, self.state.t).of_impulse(self.lam)
         right = np.zeros((nv + len(self.lam), 3 * nv))  # what changes the equations: dq, dp, dtau
         right[:nv] = np.hstack([-bent, np.eye(nv), half * np.eye(nv)])
-        x = np.asarray(np.linalg.solve(self._matrix(s, J1), right), dtype=np.float64)
+        right[nv:, :nv] = -held.by_q0
+        x = np.asarray(np.linalg.solve(self._matrix(s, held), right), dtype=np.float64)
         moved = x[:nv]
         momenta = s.P11 @ moved
         momenta[:, :nv] += s.P10
@@ -324,7 +320,11 @@ class _Step:
             return midpoint_derivatives(self.integrator, *where)
         return variational_derivatives(self.integrator, *where)
 
-    def _matrix(self, s: StepDerivatives, J1: Array) -> Array:
-        """Of the equations  leaving - Dh(q0)' lam = p0,  h(q1) = 0."""
+    def _rows(self) -> RowsOverStep:
+        retraction = RETRACTIONS[self.integrator.retraction] if isinstance(self.integrator, Variational) else 0
+        return rows_over_step(self.model, self.ties, self.state.q, self.d, self.end(), self.state.t, self.dt, retraction)
+
+    def _matrix(self, s: StepDerivatives, held: RowsOverStep) -> Array:
+        """Of the equations  leaving - Dh(q0)' lam = p0,  h(q0, q1) = 0."""
         m = len(self.lam)
-        return np.block([[s.P01, -self.J0.T], [J1, np.zeros((m, m))]])
+        return np.block([[s.P01, -self.J0.T], [held.by_q1, np.zeros((m, m))]])

@@ -5,8 +5,8 @@
 
 dq are tangent vectors: differences of coordinates, on ball and free joints left-trivialised, q exp(dq).  Momenta are compared
 component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`, and laws on bodies that do not
-say their slopes), and the midpoint quadrature of mechanisms with ball or free joints: there the forces are differentiated by differences of
-order six.
+say their slopes), the midpoint quadrature of mechanisms with ball or free joints, and constraints on velocities: there differences of
+order six take the place of derivatives.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..compiling.records import allocate
 from ..dynamics.discrete import increment, momenta_of_increment
+from ..errors import ConvergenceError
 from ..integrators import Midpoint, Variational
 from ..integrators.midpoint import midpoint_arrays
 from ..kernels.maximal.evaluate import advance
@@ -35,6 +36,7 @@ from ..model import Model
 Array = NDArray[np.float64]
 
 _REACH = 1e-2  # of the differences of order six, in the units of q and v
+_SOLVED = 1e-9  # largest residual of a step that is linearised, relative to the largest momentum
 _CUSTOM_REACH = 1e-3  # of those of functions of the user, which need not be smooth everywhere
 
 
@@ -82,7 +84,7 @@ def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array
 
 def variational_derivatives(integrator: Variational, model: Model, q0: Array, d: Array, dt: float, tau: Array, t: float) -> StepDerivatives:
     """Of `Variational`: d leads from q0 to q1 in the charts of the joints."""
-    q1 = _moved(model, q0, d)
+    q1 = moved(model, q0, d)
     retraction, loaded = RETRACTIONS[integrator.retraction], integrator.quadrature == "trapezoid"
     leaving, arriving = momenta_of_increment(model, q0, d, dt, tau, integrator.retraction, integrator.quadrature, t)
     P = _slopes(model, q0, d, q1, dt, t, retraction, Parts(1, int(loaded)))
@@ -133,7 +135,7 @@ def quaternion_joints(model: Model, q0: Array, d: Array, q1: Array, dt: float, p
 def _add_middle(P: Array, model: Model, q0: Array, d: Array, q1: Array, dt: float) -> None:
     """Midpoint quadrature: forces at the configuration half way, by differences if there are ball or free joints."""
     if not any(b.joint.has_quaternion for b in model.bodies):
-        middle, still = _moved(model, q0, 0.5 * d), np.zeros(model.nv)
+        middle, still = moved(model, q0, 0.5 * d), np.zeros(model.nv)
         by_q = 0.25 * dt * _slopes(model, middle, still, middle, dt, 0.0, 0, Parts(0, 1))[3]
         P += np.array([-1.0, -1.0, 1.0, 1.0])[:, None, None] * by_q
         return
@@ -144,8 +146,8 @@ def _add_middle(P: Array, model: Model, q0: Array, d: Array, q1: Array, dt: floa
         kernels.middle_forces(model.tree, work, half_way)
         return np.concatenate([half_way.start, half_way.end])
 
-    by_q0 = dt * _difference(lambda x: forces(_moved(model, q0, x), q1), nv)
-    by_q1 = dt * _difference(lambda x: forces(q0, _moved(model, q1, x)), nv)
+    by_q0 = dt * difference(lambda x: forces(moved(model, q0, x), q1), nv)
+    by_q1 = dt * difference(lambda x: forces(q0, moved(model, q1, x)), nv)
     P += np.array([-by_q0[:nv], -by_q1[:nv], by_q0[nv:], by_q1[nv:]])
 
 
@@ -153,8 +155,8 @@ def _add_custom(P: Array, model: Model, q0: Array, d: Array, q1: Array, dt: floa
     """Functions of the user in joint space: half impulses at both ends, at the mean velocity of the step."""
     in_joint_space = model.tree._replace(law_on=model.tree.law_on[:0])
     for at_end, q, when in ((False, q0, t), (True, q1, t + dt)):
-        moved, by_q0, by_q1 = _increment_derivatives(model, d, at_end)
-        c_q, c_v = _user_force_derivatives(model, in_joint_space, when, q, moved / dt)
+        way, by_q0, by_q1 = _increment_derivatives(model, d, at_end)
+        c_q, c_v = _user_force_derivatives(model, in_joint_space, when, q, way / dt)
         sign = 0.5 if at_end else -0.5
         P[2 * at_end] += sign * c_v @ by_q0
         P[2 * at_end + 1] += sign * c_v @ by_q1
@@ -170,11 +172,11 @@ def _user_forces(model: Model, tree: L.Tree, t: float, q: Array, v: Array) -> Ar
 
 def _user_force_derivatives(model: Model, tree: L.Tree, t: float, q: Array, v: Array) -> tuple[Array, Array]:
     """(nv, nv) each: derivatives of the joint forces of the user's functions in q (tangent) and v, by differences."""
-    by_q = _difference(lambda x: _user_forces(model, tree, t, _moved(model, q, x), v), model.nv, _CUSTOM_REACH)
-    return by_q, _difference(lambda x: _user_forces(model, tree, t, q, v + x), model.nv, _CUSTOM_REACH)
+    by_q = difference(lambda x: _user_forces(model, tree, t, moved(model, q, x), v), model.nv, _CUSTOM_REACH)
+    return by_q, difference(lambda x: _user_forces(model, tree, t, q, v + x), model.nv, _CUSTOM_REACH)
 
 
-def _difference(function: Callable[[Array], Array], size: int, reach: float = _REACH) -> Array:
+def difference(function: Callable[[Array], Array], size: int, reach: float = _REACH) -> Array:
     """Derivative at zero by central differences of order six."""
     columns = []
     for unit in reach * np.eye(size):
@@ -183,20 +185,21 @@ def _difference(function: Callable[[Array], Array], size: int, reach: float = _R
     return np.array(columns).T
 
 
-def _moved(model: Model, q: Array, x: Array) -> Array:
-    moved = q.copy()
-    advance(model.tree, moved, x)
-    return moved
+def moved(model: Model, q: Array, x: Array) -> Array:
+    """q advanced by x, in coordinates (nq,)."""
+    there = q.copy()
+    advance(model.tree, there, x)
+    return there
 
 
 def _increment_derivatives(model: Model, d: Array, at_end: bool) -> tuple[Array, Array, Array]:
     """(increment, its derivative in q0, in q1), in the axes of the start or of the end of the step."""
-    moved = np.empty(model.nv)
+    way = np.empty(model.nv)
     by_q0, by_q1 = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
     for body in model.bodies:
         vs = model.v_slice(body.joint_name)
-        moved[vs], by_q0[vs, vs], by_q1[vs, vs] = body.joint.increment_derivatives(d[vs], at_end)
-    return moved, by_q0, by_q1
+        way[vs], by_q0[vs, vs], by_q1[vs, vs] = body.joint.increment_derivatives(d[vs], at_end)
+    return way, by_q0, by_q1
 
 
 # ----------------------------------------------------------------------------------------------- many steps in O(n nv) each
@@ -222,8 +225,15 @@ def maps_of_steps(
     acting = [b for b in held if (model.tree.damping + model.tree.stiffness)[model.v_slice(b.joint_name)].any()]
     own = np.zeros((1, 4, nv, 6))
     if acting:
-        own = np.array([quaternion_joints(model, a, x, _moved(model, a, x), dt, parts) for a, x in zip(q, d, strict=True)])
+        own = np.array([quaternion_joints(model, a, x, moved(model, a, x), dt, parts) for a, x in zip(q, d, strict=True)])
     maps = allocate(Maps, {"n": len(model.bodies), "nv": nv})
-    start = np.ascontiguousarray(p + 0.5 * dt * tau)
-    step_maps(model.tree, model.make_work(), make_slopes(model), maps, own, dt, t, q, start, d, RETRACTIONS[integrator.retraction], A, B)
+    work, start, left = model.make_work(), np.ascontiguousarray(p + 0.5 * dt * tau), np.zeros(count)
+    step_maps(model.tree, work, make_slopes(model), maps, own, dt, t, q, start, d, RETRACTIONS[integrator.retraction], left, A, B)
+    worst = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
+    if not left[worst] < _SOLVED:
+        raise ConvergenceError(
+            f"the step from t = {t[worst]:g} s of dt = {dt:g} s does not solve the discrete equations: {left[worst]:.3g} of the largest "
+            "momentum is left; linearise from its state, la.linearize(model, integrator, run.state(k), dt)",
+            step=worst, time=float(t[worst]), residual=float(left[worst]),
+        )  # fmt: skip
     return A, B, d

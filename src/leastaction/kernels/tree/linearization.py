@@ -1,8 +1,9 @@
 """Entry points for the derivatives of a step beside those of its momenta: forces of the user, midpoint forces, constraints."""
 
 from ...compiling.decorators import entry, kernel
-from ..constraints.ties import constrain_node
+from ..constraints.ties import constrain_end, constrain_node
 from ..constraints.velocities import second_rates
+from .drnea import residual, set_node
 from .evaluate import place
 from .laws import forces_in_motion
 from .midpoint_quadrature import mid_node
@@ -42,6 +43,15 @@ def impulse_curvature(m, w, c, t, q, lam, v, scratch, single, out):
             v[j] = 0.0
             out[i, j] = out[j, i] = 0.5 * (both - single[i] - single[j] + rest)
         v[i] = 0.0
+
+
+@entry
+def rows_over_step(m, w, c, t, h, retraction):
+    """c.value of all rows of the constraints over the step (w.q, w.d) from the time t."""
+    set_node(m, w, h, 0.0, False, w.z)
+    constrain_node(m, w, c, t)
+    residual(m, w, h, retraction)
+    constrain_end(m, w, c, t + h, h)
 
 
 @kernel

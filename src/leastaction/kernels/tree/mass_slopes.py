@@ -4,15 +4,32 @@ A joint that moves takes everything beyond it along: twists relative to what it 
 the momenta beyond change by ad*_s_l F + G psi_l, psi_l = ad_V s_l + (d S / dq_l) v, V the twist of the parent.
 """
 
-from ...compiling.decorators import entry, kernel
+from ...compiling.decorators import entry, inlined, kernel
 from ...joints import dispatch
-from ...lie.algebra import ZERO3, accumulate3, add, cross, dot, full, hat, load3, load6, load9, matscale, matvec, scale, store3, store9, tmatvec
-from ...lie.algebra import IDENTITY, sub
+from ...lie.algebra import (
+    IDENTITY,
+    ZERO3,
+    accumulate3,
+    add,
+    cross,
+    dot,
+    full,
+    hat,
+    load3,
+    load6,
+    load9,
+    matscale,
+    scale,
+    store3,
+    store9,
+    sub,
+    tmatvec,
+)
 from .evaluate import place
-from .layout import AA, AL, ETA, INERTIA, KIND, LA, LL, MASS, MOMENT, NV, PARENT, VI, F, P, R
+from .layout import AA, AL, ETA, INERTIA, KIND, LA, LL, MASS, MOMENT, NV, PARENT, VI, F, R
 from .midpoint_quadrature import place_in_world
-from .slopes import S0, S1, column_curvature_of, store6, times, transposed_times, turned
-from .spatial import carried, twist_to_parent, wrench_to_parent
+from .slopes import S0, S1, column_curvature_of, store_both, times, transposed_times, turned
+from .spatial import carried, twist_to_parent
 
 
 @entry
@@ -27,10 +44,13 @@ def momentum_derivative(m, w, s, q, v, M, out):
         M[j, j] = m.armature[j]
     for i in range(1, link.shape[0]):
         place_body(m, w, s, i, v)
+        if bends(link[i, KIND]):
+            add_bending(m, w, s, i, v)
     for i in range(link.shape[0] - 1, 0, -1):
         p, first, dofs = link[i, PARENT], link[i, VI], link[i, NV]
         Fa, Fl = load3(w.row, i, F), load3(w.row, i, F + 3)
-        own_curvature(m, w, s, i, v, Fa, Fl, out)
+        if bends(link[i, KIND]):
+            add_own_curvature(m, w, s, i, Fa, Fl, out)
         for j in range(first, first + dofs):
             a, l = load3(x, j, S0), load3(x, j, S0 + 3)
             ga, gl = transposed_times(s.K, i, a, l)  # of a symmetric inertia
@@ -70,8 +90,8 @@ def place_body(m, w, s, i, v):
     twist_a, twist_l = below_a, below_l
     for j in range(first, first + dofs):
         a, l = twist_to_parent(Q, origin, load3(w.S0, j, 0), load3(w.S0, j, 3))
-        store6(x, j, S0, a, l)
-        store6(x, j, S1, cross(below_a, a), add(cross(below_a, l), cross(below_l, a)))
+        store_both(x, j, S0, a, l)
+        store_both(x, j, S1, cross(below_a, a), add(cross(below_a, l), cross(below_l, a)))
         twist_a, twist_l = add(twist_a, scale(v[j], a)), add(twist_l, scale(v[j], l))
     store3(w.row, i, ETA, twist_a)
     store3(w.row, i, ETA + 3, twist_l)
@@ -88,20 +108,18 @@ def place_body(m, w, s, i, v):
     store3(w.row, i, F + 3, l)
 
 
+@inlined
+def bends(kind):
+    """Do the columns change with the coordinates of their own joint?"""
+    return not dispatch.has_quaternion(kind) and dispatch.columns_change(kind)
+
+
 @kernel
-def own_curvature(m, w, s, i, v, Fa, Fl, out):
-    """Columns that change with the coordinates of their own joint: out += (d S_j / dq_l).F, psi_l += (d S / dq_l) v."""
-    kind, first, dofs = m.link[i, KIND], m.link[i, VI], m.link[i, NV]
-    if dispatch.has_quaternion(kind) or not dispatch.columns_change(kind):
-        return
+def add_bending(m, w, s, i, v):
+    """psi_l += (d S / dq_l) v, one component of the columns after the other."""
     Q, origin = load9(s.start, i, 0), load3(s.start, i, 9)
-    store3(s.wrench, i, 0, tmatvec(Q, sub(Fa, cross(origin, Fl))))
-    store3(s.wrench, i, 3, tmatvec(Q, Fl))
-    column_curvature_of(m, w, s, i, 0.0)
-    for b in range(dofs):
-        for c in range(dofs):
-            out[first + b, first + c] += s.E[b, c]
-    for a in range(6):  # one component of the columns after the other
+    first, dofs = m.link[i, VI], m.link[i, NV]
+    for a in range(6):
         for c in range(6):
             s.wrench[i, c] = 1.0 if c == a else 0.0
         column_curvature_of(m, w, s, i, 0.0)
@@ -114,3 +132,15 @@ def own_curvature(m, w, s, i, v, Fa, Fl, out):
                 rate += s.E[b, c] * v[first + b]
             accumulate3(s.vector, first + c, S1, scale(rate, ea))
             accumulate3(s.vector, first + c, S1 + 3, scale(rate, el))
+
+
+@kernel
+def add_own_curvature(m, w, s, i, Fa, Fl, out):
+    """out += (d S_j / dq_l).F within joint i."""
+    Q, origin, first = load9(s.start, i, 0), load3(s.start, i, 9), m.link[i, VI]
+    store3(s.wrench, i, 0, tmatvec(Q, sub(Fa, cross(origin, Fl))))
+    store3(s.wrench, i, 3, tmatvec(Q, Fl))
+    column_curvature_of(m, w, s, i, 0.0)
+    for b in range(m.link[i, NV]):
+        for c in range(m.link[i, NV]):
+            out[first + b, first + c] += s.E[b, c]

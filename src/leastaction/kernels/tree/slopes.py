@@ -7,8 +7,8 @@ that move a body at the start and at the end of the step
     M - (h/2) W0  leaves the start,   dL = L1 eta1 - L0 eta0 + ad*_eta0 L
     M + (h/2) W1  arrives at the end, dA = A1 eta1 - A0 eta0 + ad*_eta0 M + ad*_eta1 (h/2) W1
 
-L1 = A0 = K, the stiffness of newton_matrix.py, L0 and A1 have in addition what turns the loads W; laws on bodies add to all four.  Sums over
-all bodies beyond a joint (composites) make every entry of the four matrices a product of a joint column with one vector.
+L1 = A0 = K, the stiffness of newton_matrix.py; L0 and A1 have in addition what turns the loads W; laws on bodies add to all four.  Sums
+over all bodies beyond a joint make every entry of the four matrices of a step a product of a joint column with one vector.
 """
 
 from typing import NamedTuple
@@ -138,7 +138,7 @@ def transposed_times(B, i, a, l):
 
 
 @inlined
-def store6(array, j, k, a, l):
+def store_both(array, j, k, a, l):
     store3(array, j, k, a)
     store3(array, j, k + 3, l)
 
@@ -210,9 +210,9 @@ def place_ends(m, w, s):
                 else:
                     a1, l1 = load3(w.S1, j, 0), load3(w.S1, j, 3)
             a, l = twist_to_parent(Q0, x0, a0, l0)
-            store6(s.vector, j, S0, a, l)
+            store_both(s.vector, j, S0, a, l)
             a, l = twist_to_parent(Q1, x1, a1, l1)
-            store6(s.vector, j, S1, a, l)
+            store_both(s.vector, j, S1, a, l)
 
 
 @inlined
@@ -232,7 +232,7 @@ def gather_body(m, w, s, parts, i):
         for c in range(36):
             s.K[i, c] = 0.0
     a, l = wrench_to_parent(Q0, x0, load3(w.row, i, MU), load3(w.row, i, MU + 3))
-    store6(s.beyond, i, MOMENTUM, scale(on, a), scale(on, l))
+    store_both(s.beyond, i, MOMENTUM, scale(on, a), scale(on, l))
     for c in range(START, END + 6):
         s.beyond[i, c] = 0.0
     mass, moment = m.body[i, MASS], load3(m.body, i, MOMENT)
@@ -396,7 +396,7 @@ def curvature_of_columns(m, w, s, g, i):
 
 @kernel
 def column_curvature_of(m, w, s, i, f):
-    """s.E[j, l] = (d S_j / dq_l).s.wrench[i] of the joint of body i with plain coordinates, at the start (f = 0) or the end (1) of the step."""
+    """s.E[j, l] = (d S_j / dq_l).s.wrench[i] of joint i, which has plain coordinates, at the start (f = 0) or end (1) of the step."""
     kind, k, v, nv = m.link[i, KIND], m.link[i, QI], m.link[i, VI], m.link[i, NV]
     for a in range(6):
         for b in range(6):
@@ -469,9 +469,9 @@ def column_vectors(m, s, g, i):
             ca, cl = add(ca, fa), add(cl, fl)
             fa, fl = transposed_times(s.A1, i, a1, l1)
             da, dl = add(da, fa), add(dl, fl)
-        store6(s.vector, j, COLUMN00, ya, yl)
-        store6(s.vector, j, COLUMN10, za, zl)
-        store6(s.vector, j, COLUMN11, ua, ul)
-        store6(s.vector, j, ROW00, scale(-1.0, ra), scale(-1.0, rl))
-        store6(s.vector, j, ROW10, scale(-1.0, ca), scale(-1.0, cl))
-        store6(s.vector, j, ROW11, da, dl)
+        store_both(s.vector, j, COLUMN00, ya, yl)
+        store_both(s.vector, j, COLUMN10, za, zl)
+        store_both(s.vector, j, COLUMN11, ua, ul)
+        store_both(s.vector, j, ROW00, scale(-1.0, ra), scale(-1.0, rl))
+        store_both(s.vector, j, ROW10, scale(-1.0, ca), scale(-1.0, cl))
+        store_both(s.vector, j, ROW11, da, dl)

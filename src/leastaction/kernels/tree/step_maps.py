@@ -3,8 +3,8 @@ every coordinate and every momentum.
 
     dq' = P01^-1 (dp - P00 dq + (h/2) dtau),   dp' = P10 dq + P11 dq' + (h/2) dtau
 
-All right-hand sides go through the tree together, a row of numbers for every component of a wrench or twist.  In the frame of slopes.py these
-need not be carried from body to body.
+All right-hand sides go through the tree together, a row of numbers for every component of a wrench or twist.  In the frame of slopes.py
+these need not be carried from body to body.
 """
 
 from typing import NamedTuple
@@ -16,11 +16,12 @@ from ...lie.algebra import load3, load9
 from .dense_jacobian import exact_direction
 from .layout import AA, AL, DINV, KIND, LA, LL, NV, PARENT, VI, U, W
 from .newton_matrix import add_to_parent, eliminate
-from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store6
+from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store_both
 from .spatial import dot6, twist_to_parent, wrench_to_parent
 from .step import SWEEPS, begin, full_residual, momentum_scale
 
 ROUNDING = 1e-14  # of the largest momentum
+MOST = 3  # corrections
 
 # columns of Maps.factor
 U_, W_, E_ = 0, 6, 12  # u and w of newton_matrix.py, joint columns at the end per increment
@@ -31,17 +32,18 @@ class Maps(NamedTuple):
 
     factor: floats("nv", 18)  # in the frame of the tree
     b: floats("6*(n+1)", "2*nv")  # wrenches of all right-hand sides, six rows per place
-    place: integers("n+1")  # which six rows a body has: it hands them on to its parent, or takes those of its parent
+    place: integers("n+1")  # which six rows a body has; -1: none yet
     x: floats(6, "2*nv")  # scratch
 
 
 @entry
-def step_maps(m, w, s, maps, given, h, t, q, start, d, retraction, A, B):
+def step_maps(m, w, s, maps, given, h, t, q, start, d, retraction, left, A, B):
     """A (nodes, 2 nv, 2 nv) and B (nodes, 2 nv, nv) of the steps from (q[k], start[k]) at the times t[k], whose increments d[k] are
     corrected until they solve the equations as well as they can.
 
     For trees without constraints, springs between points, potentials of coordinates, and functions of the user, trapezoid quadrature.
-    start: (nodes, nv) momenta, with the left half impulse of the joint forces; given: (1 or nodes, 4, nv, 6) as in `momentum_slopes`
+    start: (nodes, nv) momenta, with the left half impulse of the joint forces; given: (1 or nodes, 4, nv, 6) as in `momentum_slopes`; left:
+    (nodes,) what is left of the residual, relative to the largest momentum
     """
     parts = Parts(1, 1)
     for k in range(q.shape[0]):
@@ -49,7 +51,7 @@ def step_maps(m, w, s, maps, given, h, t, q, start, d, retraction, A, B):
             w.q[j] = q[k, j]
         for j in range(w.d.shape[0]):
             w.d[j], w.target[j] = d[k, j], start[k, j]
-        solve_sharply(m, w, h, t[k], retraction)
+        left[k] = solve_sharply(m, w, h, t[k], retraction)
         for j in range(w.d.shape[0]):
             d[k, j] = w.d[j]
         momentum_slopes(m, m, w, s, parts, given[k if given.shape[0] > 1 else 0], h, t[k], retraction)
@@ -63,11 +65,11 @@ def step_maps(m, w, s, maps, given, h, t, q, start, d, retraction, A, B):
 
 @kernel
 def solve_sharply(m, w, h, t, retraction):
-    """Newton corrections down to rounding: a solver stops at its tolerance, derivatives deserve the last digits."""
+    """Newton corrections down to rounding: a solver stops at its tolerance, derivatives deserve the last digits.  Returns what is left."""
     begin(SWEEPS, m, w, None, h)
-    left = full_residual(SWEEPS, m, w, None, h, t, retraction)
-    for _ in range(3):
-        if left <= ROUNDING * momentum_scale(m, w, None, h):
+    left, size = full_residual(SWEEPS, m, w, None, h, t, retraction), momentum_scale(m, w, None, h)
+    for _ in range(MOST):
+        if left <= ROUNDING * size:
             break
         exact_direction(m, w, None, h, retraction)
         for j in range(w.d.shape[0]):
@@ -80,6 +82,7 @@ def solve_sharply(m, w, h, t, retraction):
             full_residual(SWEEPS, m, w, None, h, t, retraction)
             break
         left = now
+    return left / size if left > 0.0 else left
 
 
 @kernel
@@ -94,14 +97,14 @@ def factorise_columns(m, w, s, maps, h):
         Q0, x0, Q1, x1 = load9(s.start, i, 0), load3(s.start, i, 9), load9(s.end, i, 0), load3(s.end, i, 9)
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
             a, l = wrench_to_parent(Q0, x0, load3(w.factor, j, U), load3(w.factor, j, U + 3))
-            store6(maps.factor, j, U_, a, l)
+            store_both(maps.factor, j, U_, a, l)
             a, l = wrench_to_parent(Q1, x1, load3(w.factor, j, W), load3(w.factor, j, W + 3))
-            store6(maps.factor, j, W_, a, l)
+            store_both(maps.factor, j, W_, a, l)
             if dispatch.has_quaternion(link[i, KIND]):
                 a, l = twist_to_parent(Q1, x1, load3(w.S1, j, 0), load3(w.S1, j, 3))
             else:
                 a, l = load3(s.vector, j, S1), load3(s.vector, j, S1 + 3)
-            store6(maps.factor, j, E_, a, l)
+            store_both(maps.factor, j, E_, a, l)
 
 
 @kernel
@@ -134,10 +137,10 @@ def right_hand_sides(m, s, A):
 
 
 @inlined
-def combine(out, r, factors, j, k, b, first):
-    """out[r] += factors[j, k:k+6] . b[first:first+6]"""
-    f0, f1, f2 = factors[j, k], factors[j, k + 1], factors[j, k + 2]
-    f3, f4, f5 = factors[j, k + 3], factors[j, k + 4], factors[j, k + 5]
+def combine(out, r, sign, factors, j, k, b, first):
+    """out[r] += sign factors[j, k:k+6] . b[first:first+6]"""
+    f0, f1, f2 = sign * factors[j, k], sign * factors[j, k + 1], sign * factors[j, k + 2]
+    f3, f4, f5 = sign * factors[j, k + 3], sign * factors[j, k + 4], sign * factors[j, k + 5]
     for c in range(out.shape[1]):
         angular = f0 * b[first, c] + f1 * b[first + 1, c] + f2 * b[first + 2, c]
         out[r, c] += angular + (f3 * b[first + 3, c] + f4 * b[first + 4, c] + f5 * b[first + 5, c])
@@ -173,12 +176,23 @@ def clear_rows(b, first):
             b[first + a, c] = 0.0
 
 
+@inlined
+def hand_on(b, place, i, p):
+    """The rows of body i to its parent p: the first child's become the parent's, the others are added."""
+    if place[p] < 0:
+        place[p] = place[i]
+    else:
+        for a in range(6):
+            for c in range(b.shape[1]):
+                b[place[p] + a, c] += b[place[i] + a, c]
+
+
 # ------------------------------------------------------------------------------------------------------- the sweeps
 
 
 @kernel
 def to_root(m, w, s, maps, A):
-    """z = (r - s0.b) / d,  b <- b + u z;  leaves to root, z takes the place of r.  Writes places: who is the last child of whom."""
+    """z = (r - s0.b) / d,  b <- b + u z;  leaves to root, z takes the place of r."""
     link, b, place = m.link, maps.b, maps.place
     n = link.shape[0]
     for i in range(n):
@@ -189,31 +203,19 @@ def to_root(m, w, s, maps, A):
             clear_rows(b, 6 * i)
         first, p = place[i], link[i, PARENT]
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
-            combine_minus(A, j, s.vector, j, S0, b, first)
+            combine(A, j, -1.0, s.vector, j, S0, b, first)
             scaled(A, j, w.factor[j, DINV])
             spread(b, first, maps.factor, j, U_, A, j)
         if p > 0:
-            if place[p] < 0:
-                place[p] = first
-            else:
-                for a in range(6):
-                    for c in range(b.shape[1]):
-                        b[place[p] + a, c] += b[first + a, c]
-
-
-@inlined
-def combine_minus(out, r, factors, j, k, b, first):
-    """out[r] -= factors[j, k:k+6] . b[first:first+6]"""
-    f0, f1, f2 = factors[j, k], factors[j, k + 1], factors[j, k + 2]
-    f3, f4, f5 = factors[j, k + 3], factors[j, k + 4], factors[j, k + 5]
-    for c in range(out.shape[1]):
-        angular = f0 * b[first, c] + f1 * b[first + 1, c] + f2 * b[first + 2, c]
-        out[r, c] -= angular + (f3 * b[first + 3, c] + f4 * b[first + 4, c] + f5 * b[first + 5, c])
+            hand_on(b, place, i, p)
 
 
 @kernel
 def to_leaves(m, w, s, maps, A):
-    """x = z - w.eta / d,  eta <- eta + s1 x;  root to leaves, dq' takes the place of z.  Lower half += (ROW11).eta and the joint's own part."""
+    """x = z - w.eta / d,  eta <- eta + s1 x;  root to leaves, dq' takes the place of z.
+
+    Lower half += ROW11.eta and what is the joint's own.
+    """
     link, b, place, x = m.link, maps.b, maps.place, maps.x
     n, nv = link.shape[0], s.vector.shape[0]
     for i in range(1, n):
@@ -224,16 +226,12 @@ def to_leaves(m, w, s, maps, A):
         else:
             copy_rows(b, first, place[p])
         for j in range(v + dofs - 1, v - 1, -1):
-            for c in range(2 * nv):
-                x[0, c] = 0.0
-            combine(x, 0, maps.factor, j, W_, b, first)
-            for c in range(2 * nv):
-                A[j, c] -= w.factor[j, DINV] * x[0, c]
+            combine(A, j, -w.factor[j, DINV], maps.factor, j, W_, b, first)
             spread(b, first, maps.factor, j, E_, A, j)
         if dispatch.has_quaternion(link[i, KIND]):
             tangents(s, x, A, v, dofs)
         for j in range(v, v + dofs):
-            combine(A, nv + j, s.vector, j, ROW11, b, first)
+            combine(A, nv + j, 1.0, s.vector, j, ROW11, b, first)
             for k in range(dofs):
                 f = s.own[3, j, k]
                 if f != 0.0:
@@ -270,16 +268,11 @@ def add_from_beyond(m, s, maps, A):
             clear_rows(b, 6 * i)
         else:
             for j in range(v, v + dofs):
-                combine(A, nv + j, s.vector, j, S1, b, place[i])
+                combine(A, nv + j, 1.0, s.vector, j, S1, b, place[i])
         if p > 0:
             for j in range(v, v + dofs):
                 spread(b, place[i], s.vector, j, COLUMN11, A, j)
-            if place[p] < 0:
-                place[p] = place[i]
-            else:
-                for a in range(6):
-                    for c in range(b.shape[1]):
-                        b[place[p] + a, c] += b[place[i] + a, c]
+            hand_on(b, place, i, p)
 
 
 @kernel
