@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import bruedigam2020, defaults, lee2016, loops, mjcf, report, robot_speed, robots, rollout, si_guenter2010, small, speed
+from . import bruedigam2020, defaults, lee2016, linearize, loops, mjcf, report, robot_speed, robots, rollout, si_guenter2010, small, speed
 from .cases import all_cases
 
 
@@ -21,6 +21,7 @@ PAGES = {  # what -> (file in docs/, function of (quick, passes) that measures a
     "robots": ("robots.md", robots.page),
     "robot_speed": ("robot-speed.md", robot_speed.page),
     "mjcf": ("mjcf-robots.md", mjcf.page),
+    "linearize": ("linearize-speed.md", linearize.page),
     "rollout": ("rollout-speed.md", rollout.page),
     "small": ("small-runs.md", small.page),
     "bruedigam2020": ("bruedigam2020.md", bruedigam2020.page),

@@ -43,7 +43,7 @@ from .integrators import (
 from .io import load, save
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .limits import Limit
-from .linearization import Linearization, linearize
+from .linearization import Linearization, Linearizations, linearize
 from .mechanism import Mechanism
 from .model import Model
 from .motors import Motor, Servo
@@ -64,7 +64,7 @@ __all__ = [
     "AdaptiveStep", "Box", "Cam", "Capsule", "CertifiedStep", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError",
     "Crosscheck", "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed",
     "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit",
-    "LimitError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model",
+    "LimitError", "LinearSpring", "Linearization", "Linearizations", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model",
     "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction",
     "Reactions", "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator",
     "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint",
