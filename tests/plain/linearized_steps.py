@@ -72,7 +72,7 @@ def pinned():
 def steered():
     """A row of the user: the velocity of the cart depends on where the pole is, and on time."""
     mech = la.examples.cart_pole()
-    mech.add_constraint(la.VelocityConstraint(lambda q, v, t, sp: v[0] - sp.sin(q[1]) * v[1] - 0.1 * t, joints=("cart", "pole")))
+    mech.add_constraint(la.VelocityConstraint("steered", ["cart", "pole"], lambda q, v, t, sp: v[0] - sp.sin(q[1]) * v[1] - 0.1 * t))
     return mech
 
 

@@ -110,6 +110,8 @@ def _of_step(model: Model, integrator: Integrator, state: State, dt: float, tau:
     dt = time_step(dt)
     forces = model.velocities(tau, "tau")
     _check(model, integrator, state)
+    if isinstance(integrator, (Composition, Maximal)):  # other equations are differentiated, but what it refuses to simulate is refused
+        integrator.start(model, state, dt)
     return _linearized(model, integrator, state, dt, forces)
 
 
@@ -162,7 +164,6 @@ def _in_joint_coordinates(integrator: Integrator) -> Midpoint | Variational:
 
 def _composed(model: Model, integrator: Composition, state: State, dt: float, tau: Array) -> Linearization:
     """The chain rule over the stages."""
-    integrator.start(model, state, dt)  # refuses what it cannot simulate
     nv, end = model.nv, state
     A, B, lam, C, D = np.eye(2 * nv), np.zeros((2 * nv, nv)), 0.0, 0.0, 0.0
     for length in integrator.gammas * dt:
