@@ -97,9 +97,9 @@ def page(quick: bool, passes: int) -> str:
         ratios.append([case.name, number(ratio), f"<= {LIMIT:g}", "holds" if ratio <= LIMIT else "MISSED"])
     return f"""# Speed of derivatives
 
-Written by `python -m benchmarks linearize`.  One process, one core, interleaved; minima of CPU time.  `la.linearize(run)` gives A and B of every
-step of a run of {NODES} steps of 1 ms, two thirds more numbers than the three matrices of `pin.computeABADerivatives`, which is called from
-Python.  One step alone is solved first, and costs Python besides.
+Written by `python -m benchmarks linearize`.  One process, one core, interleaved; minima of CPU time.  `la.linearize(run)` gives A and B of
+every step of a run of {NODES} steps of 1 ms: six matrices of nv x nv where `pin.computeABADerivatives`, called from Python, gives three.  One
+step alone is solved first, and costs Python besides.
 
 - Machine: {machine()}
 - Versions: {versions([])}

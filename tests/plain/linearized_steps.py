@@ -145,7 +145,9 @@ def swinging(integrator=None, **options):
 
 
 @pytest.mark.parametrize(
-    ("integrator", "every"), [(la.Variational(), 1), (la.Variational(), 2), (la.Midpoint(), 1), (la.Composition(), 1), (la.Maximal(), 1)], ids=repr
+    ("integrator", "every"),
+    [(SHARP, 1), (SHARP, 2), (la.Midpoint(), 1), (la.Composition(), 1), (la.Maximal(), 1)],
+    ids=repr,
 )
 def test_steps_of_a_run(integrator, every):
     run, tau = swinging(integrator, record_every=every)

@@ -70,6 +70,11 @@ class Curvature:
         self._work, self._scratch = model.make_work(), np.zeros((len(model.bodies) + 1, 6))
         self._differenced = bool(on_velocities(model.closures))
 
+    def second_rates(self, v: Array) -> Array:
+        """(m,) second time derivative of h for the constant velocity v."""
+        kernels.second_constraint_rates(self.model.tree, self._work, self.ties, self.t, self.q, v, self._scratch)
+        return self.ties.rate.copy()
+
     def _rows_at(self, x: Array) -> tree.Ties:
         return tree.evaluate(self.model, self.ties, moved(self.model, self.q, x), self.t)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed, shown, time_step
-from ..dynamics.discrete import increment, momenta_of_increment
+from ..dynamics.discrete import increment, momenta_of_increment, sharpened
 from ..errors import ConvergenceError, StateError
 from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
 from ..kernels.maximal.evaluate import advance, increments_between
@@ -77,7 +77,7 @@ def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau
 def linearize(model: Trajectory, *, nodes: Sequence[int] | slice | None = None) -> Linearizations: ...
 
 
-def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=None):  # type: ignore[no-untyped-def]
+def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=None):
     """Derivatives of one step of an integrator from `state` under the joint forces tau, or of the steps of a run.
 
     `Variational`, `Midpoint`, `Maximal`, and a `Composition` of one of them.  Exact, by the implicit function theorem on the solved
@@ -164,13 +164,16 @@ def _in_joint_coordinates(integrator: Integrator) -> Midpoint | Variational:
 
 def _composed(model: Model, integrator: Composition, state: State, dt: float, tau: Array) -> Linearization:
     """The chain rule over the stages."""
-    nv, end = model.nv, state
-    A, B, lam, C, D = np.eye(2 * nv), np.zeros((2 * nv, nv)), 0.0, 0.0, 0.0
-    for length in integrator.gammas * dt:
-        stage = _linearized(model, integrator.base, end, float(length), tau)
-        lam, C, D = lam + stage.multipliers, C + stage.C @ A, D + stage.C @ B + stage.D
-        A, B, end = stage.A @ A, stage.A @ B + stage.B, stage.next_state
-    return Linearization(A, B, lam, C, D, State(model, state.t + dt, end.q, end.p))
+    first, *lengths = integrator.gammas * dt
+    whole = _linearized(model, integrator.base, state, float(first), tau)
+    for length in lengths:
+        stage = _linearized(model, integrator.base, whole.next_state, float(length), tau)
+        whole = Linearization(
+            stage.A @ whole.A, stage.A @ whole.B + stage.B, whole.multipliers + stage.multipliers, whole.C + stage.C @ whole.A,
+            whole.D + stage.C @ whole.B + stage.D, stage.next_state,
+        )  # fmt: skip
+    end = whole.next_state
+    return replace(whole, next_state=State(model, state.t + dt, end.q, end.p))
 
 
 # ---------------------------------------------------------------------------------------------------------------- runs
@@ -190,16 +193,15 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
         _refuse_new_charts(model, q, after)
         d = np.zeros((len(q), nv))
         increments_between(model.tree, q, after, d)
-        A, B, _ = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
+        A, B = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
         none = np.zeros((len(A), 0, 3 * nv))
         return Linearizations(A, B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, _Nodes(run, chosen + 1))
     steps = []
     for k, node in enumerate(chosen):
         state = State.with_velocity(model, float(run.t[node]), run.q[node], p[k], run.v[node])
         steps.append(_linearized(model, base, state, dt, tau[k if len(tau) > 1 else 0]))
-    names = ("A", "B", "multipliers", "C", "D")
-    arrays = (np.array([getattr(step, name) for step in steps]) for name in names)
-    return Linearizations(*arrays, chosen, [step.next_state for step in steps])
+    A, B, lam, C, D = (np.array([getattr(step, name) for step in steps]) for name in ("A", "B", "multipliers", "C", "D"))
+    return Linearizations(A, B, lam, C, D, chosen, [step.next_state for step in steps])
 
 
 def _chosen(run: Trajectory, nodes: Sequence[int] | slice | None) -> NDArray[np.int64]:
@@ -230,7 +232,7 @@ class _Nodes(Sequence[State]):
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def __getitem__(self, k):  # type: ignore[no-untyped-def]
+    def __getitem__(self, k):
         return self.run.state(int(self.nodes[k]))
 
 
@@ -267,12 +269,12 @@ class _Step:
 
     def mapped(self, integrator: Variational) -> Linearization:
         """By sweeps over the tree."""
-        model, state, none = self.model, self.state, np.zeros((0, 3 * self.model.nv))
+        model, state, options = self.model, self.state, (integrator.retraction, integrator.quadrature, self.state.t)
+        self.d = sharpened(model, state.q, self.d, state.p, self.dt, self.tau, integrator.retraction, state.t)
         where = (np.array([state.t]), state.q[None], state.p[None], self.tau[None], self.d[None], self.dt)
-        A, B, d = maps_of_steps(integrator, model, *where)
-        self.d = d[0]
-        options = (integrator.retraction, integrator.quadrature, state.t)
+        A, B = maps_of_steps(integrator, model, *where)
         p1 = momenta_of_increment(model, state.q, self.d, self.dt, self.tau, *options)[1]
+        none = np.zeros((0, 3 * model.nv))
         end = State(model, state.t + self.dt, self.end(), p1)
         return Linearization(A[0], B[0], none[:, 0], none[:, : 2 * model.nv], none[:, 2 * model.nv :], end)
 

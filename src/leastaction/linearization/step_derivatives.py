@@ -36,7 +36,6 @@ from ..model import Model
 Array = NDArray[np.float64]
 
 _REACH = 1e-2  # of the differences of order six, in the units of q and v
-_SOLVED = 1e-9  # largest residual of a step that is linearised, relative to the largest momentum
 _CUSTOM_REACH = 1e-3  # of those of functions of the user, which need not be smooth everywhere
 
 
@@ -214,26 +213,23 @@ def has_step_maps(integrator: Midpoint | Variational, model: Model) -> bool:
 
 def maps_of_steps(
     integrator: Variational, model: Model, t: Array, q: Array, p: Array, tau: Array, d: Array, dt: float
-) -> tuple[Array, Array, Array]:
-    """A (N, 2 nv, 2 nv) and B (N, 2 nv, nv) of N steps from the times t, coordinates q and momenta p, and their increments.
-
-    tau: (N, nv) or (1, nv); d: (N, nv) increments that solve the equations to the tolerance of a run; those returned, as well as they can.
-    """
+) -> tuple[Array, Array]:
+    """A (N, 2 nv, 2 nv) and B (N, 2 nv, nv) of N steps from the times t, coordinates q and momenta p, whose increments d (N, nv) solve the
+    equations to the tolerance of the integrator; tau: (N, nv) or (1, nv)."""
     count, nv, parts = len(q), model.nv, Parts(1, 1)
-    A, B, d = np.empty((count, 2 * nv, 2 * nv)), np.empty((count, 2 * nv, nv)), d.copy()
-    held = [b for b in model.bodies if b.joint.has_quaternion]
-    acting = [b for b in held if (model.tree.damping + model.tree.stiffness)[model.v_slice(b.joint_name)].any()]
+    A, B = np.empty((count, 2 * nv, 2 * nv)), np.empty((count, 2 * nv, nv))
+    held = [model.v_slice(b.joint_name) for b in model.bodies if b.joint.has_quaternion]
     own = np.zeros((1, 4, nv, 6))
-    if acting:
+    if any(model.tree.damping[vs].any() or model.tree.stiffness[vs].any() for vs in held):
         own = np.array([quaternion_joints(model, a, x, moved(model, a, x), dt, parts) for a, x in zip(q, d, strict=True)])
     maps = allocate(Maps, {"n": len(model.bodies), "nv": nv})
     work, start, left = model.make_work(), np.ascontiguousarray(p + 0.5 * dt * tau), np.zeros(count)
     step_maps(model.tree, work, make_slopes(model), maps, own, dt, t, q, start, d, RETRACTIONS[integrator.retraction], left, A, B)
     worst = int(np.argmax(np.where(np.isfinite(left), left, np.inf)))
-    if not left[worst] < _SOLVED:
+    if not left[worst] < 10.0 * integrator.tol:
         raise ConvergenceError(
             f"the step from t = {t[worst]:g} s of dt = {dt:g} s does not solve the discrete equations: {left[worst]:.3g} of the largest "
             "momentum is left; linearise from its state, la.linearize(model, integrator, run.state(k), dt)",
             step=worst, time=float(t[worst]), residual=float(left[worst]),
         )  # fmt: skip
-    return A, B, d
+    return A, B

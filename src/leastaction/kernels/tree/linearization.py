@@ -25,6 +25,14 @@ def middle_forces(m, w, mid):
 
 
 @entry
+def second_constraint_rates(m, w, c, t, q, v, scratch):
+    """c.rate = second time derivative of h at q for the constant velocity v; scratch: (n+1, 6) zeros."""
+    place(m, w, q, w.r)
+    constrain_node(m, w, c, t)
+    second_rates(m, w, c, t, v, scratch)
+
+
+@entry
 def impulse_curvature(m, w, c, t, q, lam, v, scratch, single, out):
     """out (nv, nv) = symmetric part of the derivative of Dh' lam in q: the polarisation of the second rate of h, which is quadratic in v.
 

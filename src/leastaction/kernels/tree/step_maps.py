@@ -13,15 +13,11 @@ from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
 from ...lie.algebra import load3, load9
-from .dense_jacobian import exact_direction
 from .layout import AA, AL, DINV, KIND, LA, LL, NV, PARENT, VI, U, W
 from .newton_matrix import add_to_parent, eliminate
 from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store_both
 from .spatial import dot6, twist_to_parent, wrench_to_parent
 from .step import SWEEPS, begin, full_residual, momentum_scale
-
-ROUNDING = 1e-14  # of the largest momentum
-MOST = 3  # corrections
 
 # columns of Maps.factor
 U_, W_, E_ = 0, 6, 12  # u and w of newton_matrix.py, joint columns at the end per increment
@@ -38,12 +34,11 @@ class Maps(NamedTuple):
 
 @entry
 def step_maps(m, w, s, maps, given, h, t, q, start, d, retraction, left, A, B):
-    """A (nodes, 2 nv, 2 nv) and B (nodes, 2 nv, nv) of the steps from (q[k], start[k]) at the times t[k], whose increments d[k] are
-    corrected until they solve the equations as well as they can.
+    """A (nodes, 2 nv, 2 nv) and B (nodes, 2 nv, nv) of the steps from (q[k], start[k]) by d[k] at the times t[k].
 
     For trees without constraints, springs between points, potentials of coordinates, and functions of the user, trapezoid quadrature.
     start: (nodes, nv) momenta, with the left half impulse of the joint forces; given: (1 or nodes, 4, nv, 6) as in `momentum_slopes`; left:
-    (nodes,) what is left of the residual, relative to the largest momentum
+    (nodes,) residuals of the steps, relative to the largest momentum
     """
     parts = Parts(1, 1)
     for k in range(q.shape[0]):
@@ -51,9 +46,9 @@ def step_maps(m, w, s, maps, given, h, t, q, start, d, retraction, left, A, B):
             w.q[j] = q[k, j]
         for j in range(w.d.shape[0]):
             w.d[j], w.target[j] = d[k, j], start[k, j]
-        left[k] = solve_sharply(m, w, h, t[k], retraction)
-        for j in range(w.d.shape[0]):
-            d[k, j] = w.d[j]
+        begin(SWEEPS, m, w, None, h)
+        off = full_residual(SWEEPS, m, w, None, h, t[k], retraction)
+        left[k] = off / momentum_scale(m, w, None, h) if off > 0.0 else off
         momentum_slopes(m, m, w, s, parts, given[k if given.shape[0] > 1 else 0], h, t[k], retraction)
         factorise_columns(m, w, s, maps, h)
         right_hand_sides(m, s, A[k])
@@ -61,28 +56,6 @@ def step_maps(m, w, s, maps, given, h, t, q, start, d, retraction, left, A, B):
         to_leaves(m, w, s, maps, A[k])
         add_from_beyond(m, s, maps, A[k])
         joint_forces(A[k], B[k], 0.5 * h)
-
-
-@kernel
-def solve_sharply(m, w, h, t, retraction):
-    """Newton corrections down to rounding: a solver stops at its tolerance, derivatives deserve the last digits.  Returns what is left."""
-    begin(SWEEPS, m, w, None, h)
-    left, size = full_residual(SWEEPS, m, w, None, h, t, retraction), momentum_scale(m, w, None, h)
-    for _ in range(MOST):
-        if left <= ROUNDING * size:
-            break
-        exact_direction(m, w, None, h, retraction)
-        for j in range(w.d.shape[0]):
-            w.d_old[j] = w.d[j]
-            w.d[j] -= w.z[j]
-        now = full_residual(SWEEPS, m, w, None, h, t, retraction)
-        if not now < left:
-            for j in range(w.d.shape[0]):
-                w.d[j] = w.d_old[j]
-            full_residual(SWEEPS, m, w, None, h, t, retraction)
-            break
-        left = now
-    return left / size if left > 0.0 else left
 
 
 @kernel
