@@ -98,8 +98,8 @@ def page(quick: bool, passes: int) -> str:
     return f"""# Speed of derivatives
 
 Written by `python -m benchmarks linearize`.  One process, one core, interleaved; minima of CPU time.  `la.linearize(run)` gives A and B of
-every step of a run of {NODES} steps of 1 ms: six matrices of nv x nv where `pin.computeABADerivatives`, called from Python, gives three.  One
-step alone is solved first, and costs Python besides.
+every step of a run of {NODES} steps of 1 ms: six matrices of nv x nv where `pin.computeABADerivatives`, called from Python, gives three.
+One step alone is solved first, and costs Python besides.
 
 - Machine: {machine()}
 - Versions: {versions([])}

@@ -109,7 +109,8 @@ def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=No
 def _of_step(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization:
     dt = time_step(dt)
     forces = model.velocities(tau, "tau")
-    _check(model, integrator, state)
+    _check(model, integrator)
+    checked_state(state, model)
     if isinstance(integrator, (Composition, Maximal)):  # other equations are differentiated, but what it refuses to simulate is refused
         integrator.start(model, state, dt)
     return _linearized(model, integrator, state, dt, forces)
@@ -126,7 +127,7 @@ def _linearized(model: Model, integrator: Integrator, state: State, dt: float, t
     return step.linearization()
 
 
-def _check(model: Model, integrator: Integrator, state: State | None) -> None:
+def _check(model: Model, integrator: Integrator) -> None:
     base = integrator.base if isinstance(integrator, Composition) else integrator
     if not isinstance(base, (Midpoint, Variational, Maximal)) or not base.linearisable:
         raise StateError(
@@ -143,8 +144,6 @@ def _check(model: Model, integrator: Integrator, state: State | None) -> None:
             f"steps of {model.name!r} are not differentiable where a servo meets its limit or a joint sticks, so models with servos or dry "
             "friction are not linearised; linearise the mechanism without them, with Spring and Damper for servos within their limits"
         )
-    if state is not None:
-        checked_state(state, model)
     turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
     if isinstance(base, Midpoint) and turning:
         raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
@@ -181,7 +180,7 @@ def _composed(model: Model, integrator: Composition, state: State, dt: float, ta
 
 def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizations:
     model, integrator, dt = run.model, run.integrator, run.dt
-    _check(model, integrator, None)
+    _check(model, integrator)
     chosen = _chosen(run, nodes)
     rows = np.zeros((1, model.nv)) if run.tau is None else run.tau[:, : model.nv]
     tau = rows if len(rows) == 1 else rows[chosen * run.every]
