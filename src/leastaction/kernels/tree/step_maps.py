@@ -34,7 +34,7 @@ class Maps(NamedTuple):
 
 @entry
 def step_maps(m, w, s, maps, given, h, times, q, start, d, retraction, left, A, B):
-    """A (nodes, 2 nv, 2 nv) and B (nodes, 2 nv, nv) of the steps from (q[k], startimes[k]) by d[k] at times[k].
+    """A (nodes, 2 nv, 2 nv) and B (nodes, 2 nv, nv) of the steps from (q[k], start[k]) by d[k] at times[k].
 
     For trees without constraints, springs between points, potentials of coordinates, and functions of the user, trapezoid quadrature.
     start: (nodes, nv) momenta, with the left half impulse of the joint forces; given: (1 or nodes, 4, nv, 6) as in `momentum_slopes`; left:
@@ -48,7 +48,7 @@ def step_maps(m, w, s, maps, given, h, times, q, start, d, retraction, left, A, 
             w.d[j], w.target[j] = d[k, j], start[k, j]
         begin(SWEEPS, m, w, None, h)
         off = full_residual(SWEEPS, m, w, None, h, times[k], retraction)
-        leftimes[k] = off / momentum_scale(m, w, None, h) if off > 0.0 else off
+        left[k] = off / momentum_scale(m, w, None, h) if off > 0.0 else off
         momentum_slopes(m, m, w, s, parts, given[k if given.shape[0] > 1 else 0], h, times[k], retraction)
         factorise_columns(m, w, s, maps, h)
         right_hand_sides(m, s, A[k])
