@@ -34,7 +34,7 @@ _ROOMS = {
     "io": "load save",
     "joints": "Cylindrical Fixed Free Helical Planar Prismatic Revolute Spherical SymbolicJoint Universal",
     "limits": "Limit",
-    "linearization": "Linearization linearize",
+    "linearization": "Linearization Linearizations linearize",
     "mechanism": "Mechanism",
     "model": "Model",
     "motors": "Motor Servo",

@@ -43,7 +43,7 @@ from .integrators import (
 from .io import load, save
 from .joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, SymbolicJoint, Universal
 from .limits import Limit
-from .linearization import Linearization, linearize
+from .linearization import Linearization, Linearizations, linearize
 from .mechanism import Mechanism
 from .model import Model
 from .motors import Motor, Servo
@@ -64,11 +64,12 @@ __all__ = [
     "AdaptiveStep", "Box", "Cam", "Capsule", "CertifiedStep", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError",
     "Crosscheck", "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed",
     "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit",
-    "LimitError", "LinearSpring", "Linearization", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model",
-    "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction",
-    "Reactions", "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator",
-    "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint",
-    "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational", "VelocityConstraint", "Wrench", "analysis", "constraints",
+    "LimitError", "LinearSpring", "Linearization", "Linearizations", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh",
+    "Midpoint", "Model", "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4",
+    "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw",
+    "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError",
+    "Sweep", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational",
+    "VelocityConstraint", "Wrench", "analysis", "constraints",
     "crosscheck", "crosses", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page",
     "passes", "plot", "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

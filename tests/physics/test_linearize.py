@@ -10,8 +10,8 @@ from leastaction.assembly.closing import ClosedEvaluator
 from leastaction.coordinates import ties as tree
 from leastaction.dynamics.discrete import increment
 from leastaction.kernels.maximal.evaluate import advance
-from leastaction.linearization.constraint_derivatives import Curvature, project_momentum, rows
-from leastaction.linearization.step_derivatives import midpoint_derivatives, momentum_derivative, variational_derivatives
+from leastaction.linearization.constraint_derivatives import Curvature, momentum_derivative, project_momentum, rows
+from leastaction.linearization.step_derivatives import midpoint_derivatives, variational_derivatives
 from leastaction.testing.action import arriving_momentum, leaving_momentum
 from leastaction.testing.integrator_laws import mixed_tree, start_of, symplectic_form
 from leastaction.testing.kinematics import Kinematics
@@ -232,7 +232,10 @@ def test_midpoint_derivatives_are_those_of_the_svi_momenta():
 
 @pytest.mark.parametrize(
     ("integrator", "message"),
-    [(la.RK4(), "cannot be linearised"), (Svi(), "Svi"), (la.Maximal(), "Maximal")],
+    [
+        (la.RK4(), "cannot be linearised"), (Svi(), "Svi"), (la.Maximal("quaternion"), "retraction 'quaternion'"),
+        (la.Composition(la.Trapezoid()), "cannot be linearised"),
+    ],
 )
 def test_other_integrators_are_refused(integrator, message):
     model = la.examples.chain(2).compile()

@@ -23,6 +23,8 @@ from .charts import in_charts_of
 
 Array = NDArray[np.float64]
 
+_CORRECTIONS = 4  # of a step that is solved to some tolerance
+
 
 @takes_model
 def residual(
@@ -47,8 +49,17 @@ def momenta(
     retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
 ) -> tuple[Array, Array]:  # fmt: skip
     """(p0, p1): the momenta at both ends of the step from q0 to q1, the discrete Legendre transforms with forces."""
-    work, middle = _set_up(model, q0, q1, dt, retraction, quadrature, t)
-    impulse = 0.5 * dt * model.velocities(tau, "tau")
+    _check(model, retraction, quadrature)
+    d = increment(model, q0, q1)
+    return momenta_of_increment(model, model.coordinates(q0), d, time_step(dt), model.velocities(tau, "tau"), retraction, quadrature, t)
+
+
+def momenta_of_increment(
+    model: Model, q0: Array, d: Array, dt: float, tau: Array, retraction: str, quadrature: str, t: float
+) -> tuple[Array, Array]:
+    """The same with the increment d instead of the end of the step."""
+    work, middle = _leave(model, q0, d, dt, retraction, quadrature, t)
+    impulse = 0.5 * dt * tau
     p0 = work.r - impulse
     kernels.arriving(model.tree, work, middle, dt, t + dt)
     p1 = work.target.copy()
@@ -57,6 +68,21 @@ def momenta(
         place_entry(model.tree, work, work.q.copy(), forces)
         p1 -= 0.5 * dt * forces
     return p0, p1 + impulse
+
+
+def sharpened(model: Model, q0: Array, d: Array, p0: Array, dt: float, tau: Array, retraction: str, t: float) -> Array:
+    """The increment d of a solved step from (q0, p0), trapezoid quadrature, corrected by Newton's method until rounding stops it."""
+    best, left = d, np.inf
+    for _ in range(_CORRECTIONS):
+        work, _ = _leave(model, q0, d, dt, retraction, "trapezoid", t)
+        work.r[:] -= p0 + 0.5 * dt * tau
+        now = float(np.abs(work.r).max())
+        if not now < 0.5 * left:
+            break
+        best, left = d, now
+        kernels.direction(model.tree, work, None, dt, RETRACTIONS[retraction])
+        d = d - work.z
+    return best
 
 
 @takes_model
@@ -102,7 +128,11 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
 
 def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:
     """Work with r = momentum leaving q0 (left halves of all forces but tau included)."""
-    dt = time_step(dt)
+    _check(model, retraction, quadrature)
+    return _leave(model, model.coordinates(q0), increment(model, q0, q1), time_step(dt), retraction, quadrature, t)
+
+
+def _check(model: Model, retraction: str, quadrature: str) -> None:
     if model.is_actuated:
         raise StateError(
             f"{model.name!r} has servos or dry friction, which are no part of the action: integrators add them to these equations; look "
@@ -112,9 +142,11 @@ def _set_up(model: Model, q0, q1, dt: float, retraction: str, quadrature: str, t
         raise StateError(f"retraction = {shown(retraction)}; it is one of {', '.join(map(repr, RETRACTIONS))}")
     if not isinstance(quadrature, str) or quadrature not in QUADRATURES:
         raise StateError(f"quadrature = {shown(quadrature)}; it is one of {', '.join(map(repr, QUADRATURES))}")
+
+
+def _leave(model: Model, q0: Array, d: Array, dt: float, retraction: str, quadrature: str, t: float) -> tuple[Work, Middle | None]:
     work = model.make_work()
-    work.q[:] = model.coordinates(q0)
-    work.d[:] = increment(model, q0, q1)
+    work.q[:], work.d[:] = q0, d
     middle = model.make_middle() if quadrature == "midpoint" else None
     kernels.leaving(model.tree, work, middle, dt, t, RETRACTIONS[retraction])
     return work, middle

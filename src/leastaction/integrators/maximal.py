@@ -40,6 +40,7 @@ class Maximal(Integrator):
 
     order = 2
     symplectic = True
+    linearisable = True
     self_adjoint = True
 
     def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):

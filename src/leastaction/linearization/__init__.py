@@ -1,5 +1,5 @@
-"""Exact derivatives of a step: `la.linearize`."""
+"""Exact derivatives of steps: `la.linearize`."""
 
-from .linearize import Linearization, linearize
+from .linearize import Linearization, Linearizations, linearize
 
-__all__ = ["Linearization", "linearize"]
+__all__ = ["Linearization", "Linearizations", "linearize"]

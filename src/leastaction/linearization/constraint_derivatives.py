@@ -1,4 +1,4 @@
-"""Second derivatives of constraints, and the derivative of the projection of momenta onto what the constraints allow."""
+"""Derivatives of constraints over a step, second derivatives, and the derivative of the projection of momenta onto what they allow."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coordinates import ties as tree
+from ..coordinates.ties import on_velocities
+from ..dynamics.discrete import increment
 from ..kernels.tree import linearization as kernels
+from ..kernels.tree import mass_slopes as mass_kernels
 from ..model import Model
-from .step_derivatives import momentum_derivative
+from .step_derivatives import difference, make_slopes, moved
 
 Array = NDArray[np.float64]
 
@@ -23,39 +26,80 @@ def rows(model: Model, ties: tree.Ties | None, q: Array, t: float) -> tuple[Arra
     return ties.value.copy(), ties.J0.copy()
 
 
+class RowsOverStep(NamedTuple):
+    """What the constraints ask of a step: value (m,), and derivatives (m, nv) in the configurations at its ends."""
+
+    value: Array
+    by_q0: Array
+    by_q1: Array
+
+
+def rows_over_step(
+    model: Model, ties: tree.Ties | None, q0: Array, d: Array, q1: Array, t: float, dt: float, retraction: int
+) -> RowsOverStep:
+    """Constraints on positions hold at the end of the step, those on velocities over the whole of it."""
+    if ties is None or not on_velocities(model.closures):
+        value, J = rows(model, ties, q1, t + dt)
+        return RowsOverStep(value, np.zeros_like(J), J)
+    work = model.make_work()
+
+    def values(a: Array, way: Array) -> Array:
+        work.q[:], work.d[:] = a, way
+        kernels.rows_over_step(model.tree, work, ties, t, dt, retraction)
+        return ties.value.copy()
+
+    def between(a: Array, b: Array) -> Array:
+        return values(a, increment(model, a, b))
+
+    by_q0 = difference(lambda x: between(moved(model, q0, x), q1), model.nv)
+    by_q1 = difference(lambda x: between(q0, moved(model, q1, x)), model.nv)
+    return RowsOverStep(values(q0, d), by_q0, by_q1)
+
+
 class Curvature:
     """Second derivatives of the rows at one configuration.
 
     The second rate of h for a constant velocity is a quadratic function of it, whose polarisation is the symmetric part of the
-    second derivative; on ball and free joints the rest is half the derivative along the bracket.
+    second derivative; on ball and free joints the rest is half the derivative along the bracket.  Rows A(q) v = b(q, t) that restrict
+    velocities are not derivatives of anything: theirs are differences.
     """
 
     def __init__(self, model: Model, ties: tree.Ties, q: Array, t: float):
         self.model, self.ties, self.q, self.t = model, ties, q, t
         self.J = rows(model, ties, q, t)[1]
         self._work, self._scratch = model.make_work(), np.zeros((len(model.bodies) + 1, 6))
+        self._differenced = bool(on_velocities(model.closures))
 
     def second_rates(self, v: Array) -> Array:
         """(m,) second time derivative of h for the constant velocity v."""
         kernels.second_constraint_rates(self.model.tree, self._work, self.ties, self.t, self.q, v, self._scratch)
         return self.ties.rate.copy()
 
+    def _rows_at(self, x: Array) -> tree.Ties:
+        return tree.evaluate(self.model, self.ties, moved(self.model, self.q, x), self.t)
+
     def of_impulse(self, lam: Array) -> Array:
         """(nv, nv) derivative of Dh' lam in q."""
         nv = self.model.nv
-        one, out = np.eye(nv), np.zeros((nv, nv))
-        rest, single = lam @ self.second_rates(np.zeros(nv)), [lam @ self.second_rates(e) for e in one]
-        for i in range(nv):
-            for j in range(i + 1):
-                both = lam @ self.second_rates(one[i] + one[j])
-                out[i, j] = out[j, i] = 0.5 * (both - single[i] - single[j] + rest)
+        if self._differenced:
+            return difference(lambda x: lam @ self._rows_at(x).J0, nv)
+        out, single, v = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
+        kernels.impulse_curvature(self.model.tree, self._work, self.ties, self.t, self.q, lam, v, self._scratch, single, out)
         return out + 0.5 * bracket_form(self.model, self.J.T @ lam)
 
     def of_velocity(self, v: Array) -> Array:
         """(m, nv) derivative of Dh v + dh/dt in q."""
-        columns = [0.25 * (self.second_rates(v + e) - self.second_rates(v - e)) for e in np.eye(self.model.nv)]
+        if self._differenced:
+
+            def rates(x: Array) -> Array:
+                ties = self._rows_at(x)
+                return ties.J0 @ v + ties.rate
+
+            return difference(rates, self.model.nv)
+        out = np.zeros_like(self.J)
+        kernels.velocity_curvature(self.model.tree, self._work, self.ties, self.t, self.q, v.copy(), self._scratch, out)
         turned = [0.5 * bracket_form(self.model, row).T @ v for row in self.J]
-        return np.array(columns).T + np.array(turned).reshape(len(self.J), -1)
+        return out + np.array(turned).reshape(out.shape)
 
 
 class Allowed(NamedTuple):
@@ -86,6 +130,13 @@ def project_momentum(curvature: Curvature, p: Array) -> Allowed:
     solved = np.linalg.solve(matrix, right)
     change, impulses = M @ solved[:nv], -solved[nv:]
     return Allowed(M @ v, change[:, :nv] + bent, change[:, nv:], -mu, impulses[:, :nv], impulses[:, nv:])
+
+
+def momentum_derivative(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
+    """Mass matrix M(q) and derivative of M(q) v in q, (nv, nv) each."""
+    M, derivative = np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+    mass_kernels.momentum_derivative(model.tree, model.make_work(), make_slopes(model), q, v, M, derivative)
+    return M, derivative
 
 
 def bracket_form(model: Model, p: Array) -> Array:

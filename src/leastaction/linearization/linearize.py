@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed, shown, time_step
-from ..coordinates.ties import on_velocities
-from ..dynamics.discrete import increment
+from ..dynamics.discrete import increment, momenta_of_increment, sharpened
 from ..errors import ConvergenceError, StateError
-from ..integrators import Integrator, Midpoint, Variational
-from ..kernels.maximal.evaluate import advance
+from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
+from ..kernels.maximal.evaluate import advance, increments_between
+from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
-from .constraint_derivatives import Curvature, project_momentum, rows
-from .step_derivatives import StepDerivatives, midpoint_derivatives, variational_derivatives
+from ..trajectory import Trajectory
+from .constraint_derivatives import Curvature, RowsOverStep, project_momentum, rows, rows_over_step
+from .step_derivatives import StepDerivatives, has_step_maps, maps_of_steps, midpoint_derivatives, variational_derivatives
 
 Array = NDArray[np.float64]
 
@@ -41,43 +44,209 @@ class Linearization:
         return f"<Linearization of {self.next_state.model.name!r}: A {self.A.shape}, B {self.B.shape}, {len(self.multipliers)} multipliers>"
 
 
-@takes_model
-def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization:
-    """Derivatives of one step of `Variational` or `Midpoint` from `state` under the joint forces tau.
+@dataclass(repr=False)
+class Linearizations:
+    """The linearised steps of a run, arrays with one more axis than those of `Linearization`: A[k] belongs to the step from node nodes[k].
 
-    Exact, by the implicit function theorem on the solved discrete equations; see step_derivatives.py for what is differenced.
+    `steps[k]` is the `Linearization` of one of them.
+    """
+
+    A: Array  #: (N, 2 nv, 2 nv)
+    B: Array  #: (N, 2 nv, nv)
+    multipliers: Array  #: (N, m)
+    C: Array  #: (N, m, 2 nv)
+    D: Array  #: (N, m, nv)
+    nodes: NDArray[np.int64]  #: (N,) nodes of the run that the steps start from
+    next_states: Sequence[State]  #: where they lead
+
+    def __len__(self) -> int:
+        return len(self.A)
+
+    def __getitem__(self, k: int) -> Linearization:
+        return Linearization(self.A[k], self.B[k], self.multipliers[k], self.C[k], self.D[k], self.next_states[k])
+
+    def __repr__(self) -> str:
+        return f"<Linearizations of {len(self)} steps: A {self.A.shape}, B {self.B.shape}, {self.C.shape[1]} multipliers>"
+
+
+@overload
+def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization: ...
+
+
+@overload
+def linearize(model: Trajectory, *, nodes: Sequence[int] | slice | None = None) -> Linearizations: ...
+
+
+def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=None):
+    """Derivatives of one step of an integrator from `state` under the joint forces tau, or of the steps of a run.
+
+    `Variational`, `Midpoint`, `Maximal`, and a `Composition` of one of them.  Exact, by the implicit function theorem on the solved
+    discrete equations; see step_derivatives.py for what is differenced.
 
     >>> import leastaction as la
     >>> model = la.examples.cart_pole().compile()
     >>> step = la.linearize(model, la.Variational(), model.state(q={"pole": 0.1}), dt=1e-2)
     >>> step.A.shape, step.B.shape
     ((4, 4), (4, 2))
+
+    la.linearize(run) linearises every step of a run around the nodes that were recorded, with the joint forces that were given; nodes: from
+    which of them, all but the last if left out.
+
+    >>> run = la.simulate(model, dt=1e-2, steps=20, q={"pole": 0.1})
+    >>> la.linearize(run).A.shape
+    (20, 4, 4)
     """
+    if isinstance(model, Trajectory):
+        if not (integrator is None and state is None and dt is None and tau is None):
+            raise StateError("linearize(run) takes integrator, states, dt and joint forces from the run; give nothing but nodes=")
+        return _along(model, nodes)
+    if nodes is not None:
+        raise StateError(f"nodes = {shown(nodes)} are those of a run: linearize(run, nodes=...)")
+    return _of_step(model, integrator, state, dt, tau)
+
+
+@takes_model
+def _of_step(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization:
     dt = time_step(dt)
     forces = model.velocities(tau, "tau")
-    step = _Step(model, _checked(model, integrator, state), state, dt, forces)
+    _check(model, integrator)
+    checked_state(state, model)
+    if isinstance(integrator, (Composition, Maximal)):  # other equations are differentiated, but what it refuses to simulate is refused
+        integrator.start(model, state, dt)
+    return _linearized(model, integrator, state, dt, forces)
+
+
+def _linearized(model: Model, integrator: Integrator, state: State, dt: float, tau: Array) -> Linearization:
+    if isinstance(integrator, Composition):
+        return _composed(model, integrator, state, dt, tau)
+    base = _in_joint_coordinates(integrator)
+    step = _Step(model, base, state, dt, tau)
+    if isinstance(base, Variational) and has_step_maps(base, model):
+        return step.mapped(base)
     step.polish()
     return step.linearization()
 
 
-def _checked(model: Model, integrator: Integrator, state: State) -> Midpoint | Variational:
-    if not isinstance(integrator, (Midpoint, Variational)) or not integrator.linearisable:
-        raise StateError(f"integrator = {shown(integrator)} cannot be linearised; give Variational(...) or Midpoint(...)")
+def _check(model: Model, integrator: Integrator) -> None:
+    base = integrator.base if isinstance(integrator, Composition) else integrator
+    if not isinstance(base, (Midpoint, Variational, Maximal)) or not base.linearisable:
+        raise StateError(
+            f"integrator = {shown(integrator)} cannot be linearised; give Variational(...), Midpoint(...), Maximal(...) or a Composition "
+            "of one of them"
+        )
+    if isinstance(base, Maximal) and base.retraction not in RETRACTIONS:
+        raise StateError(
+            f"Maximal cannot be linearised with the retraction {base.retraction!r}, whose momenta are not those of a step in joint "
+            f"coordinates; use one of {', '.join(map(repr, RETRACTIONS))}"
+        )
     if model.is_actuated:
         raise StateError(
             f"steps of {model.name!r} are not differentiable where a servo meets its limit or a joint sticks, so models with servos or dry "
             "friction are not linearised; linearise the mechanism without them, with Spring and Damper for servos within their limits"
         )
-    checked_state(state, model)
-    if named := on_velocities(model.closures):
-        raise StateError(
-            f"{listed(named)} of {model.name!r} restricts velocities, whose steps are not linearised; take differences of steps, or of "
-            "la.dynamics.forward"
-        )
     turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
-    if isinstance(integrator, Midpoint) and turning:
+    if isinstance(base, Midpoint) and turning:
         raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
+
+
+def _in_joint_coordinates(integrator: Integrator) -> Midpoint | Variational:
+    """The integrator whose equations are differentiated.
+
+    A stationary point of the action under the constraints of the joints is one in joint coordinates: a step of `Maximal` is that of
+    `Variational` with the same retraction, up to rounding.
+    """
+    if isinstance(integrator, Maximal):
+        return Variational(integrator.retraction, tol=integrator.tol, max_evaluations=integrator.max_evaluations)
+    assert isinstance(integrator, (Midpoint, Variational))
     return integrator
+
+
+def _composed(model: Model, integrator: Composition, state: State, dt: float, tau: Array) -> Linearization:
+    """The chain rule over the stages."""
+    first, *lengths = integrator.gammas * dt
+    whole = _linearized(model, integrator.base, state, float(first), tau)
+    for length in lengths:
+        stage = _linearized(model, integrator.base, whole.next_state, float(length), tau)
+        whole = Linearization(
+            stage.A @ whole.A, stage.A @ whole.B + stage.B, whole.multipliers + stage.multipliers, whole.C + stage.C @ whole.A,
+            whole.D + stage.C @ whole.B + stage.D, stage.next_state,
+        )  # fmt: skip
+    end = whole.next_state
+    return replace(whole, next_state=State(model, state.t + dt, end.q, end.p))
+
+
+# ---------------------------------------------------------------------------------------------------------------- runs
+
+
+def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizations:
+    model, integrator, dt = run.model, run.integrator, run.dt
+    _check(model, integrator)
+    chosen = _chosen(run, nodes)
+    rows = np.zeros((1, model.nv)) if run.tau is None else run.tau[:, : model.nv]
+    tau = rows if len(rows) == 1 else rows[chosen * run.every]
+    p = run.p[chosen]
+    base = integrator if isinstance(integrator, Composition) else _in_joint_coordinates(integrator)
+    whole = run.every == 1 and np.allclose(run.t[chosen + 1] - run.t[chosen], dt, rtol=1e-6, atol=0.0)  # an event may cut the last step
+    if isinstance(base, Variational) and has_step_maps(base, model) and whole:
+        q, after, nv = run.q[chosen], run.q[chosen + 1], model.nv
+        _refuse_new_charts(model, q, after)
+        d = np.zeros((len(q), nv))
+        increments_between(model.tree, q, after, d)
+        A, B = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
+        none = np.zeros((len(A), 0, 3 * nv))
+        return Linearizations(A, B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, _Nodes(run, chosen + 1))
+    steps = []
+    for k, node in enumerate(chosen):
+        state = State.with_velocity(model, float(run.t[node]), run.q[node], p[k], run.v[node])
+        steps.append(_linearized(model, base, state, dt, tau[k if len(tau) > 1 else 0]))
+    A, B, lam, C, D = (np.array([getattr(step, name) for step in steps]) for name in ("A", "B", "multipliers", "C", "D"))
+    return Linearizations(A, B, lam, C, D, chosen, [step.next_state for step in steps])
+
+
+def _chosen(run: Trajectory, nodes: Sequence[int] | slice | None) -> NDArray[np.int64]:
+    """(N,) the nodes to start from."""
+    last = len(run) - 1
+    if last < 1:
+        raise StateError("the run has made no step that could be linearised")
+    every = np.arange(last)
+    if nodes is None:
+        return every
+    if isinstance(nodes, slice):
+        chosen = every[nodes]
+    else:
+        chosen = np.atleast_1d(np.asarray(nodes))
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (chosen < 0).any() or (chosen >= last).any():
+            raise StateError(f"nodes = {shown(nodes)}; give a slice or nodes from 0 to {last - 1}, from which steps of the run start")
+    if len(chosen) == 0:
+        raise StateError(f"nodes = {shown(nodes)} names none of the {last} nodes from which steps start")
+    return chosen.astype(np.int64)
+
+
+class _Nodes(Sequence[State]):
+    """States of a run, made when they are asked for."""
+
+    def __init__(self, run: Trajectory, nodes: NDArray[np.int64]):
+        self.run, self.nodes = run, nodes
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __getitem__(self, k):
+        return self.run.state(int(self.nodes[k]))
+
+
+def _refuse_new_charts(model: Model, q0: Array, q1: Array) -> None:
+    """q0, q1: (..., nq) before and after steps."""
+    for body in model.bodies:
+        last = model.q_slice(body.joint_name).stop - 1
+        if body.joint.charts > 1 and (q0[..., last] != q1[..., last]).any():
+            raise StateError(
+                f"joint {body.joint_name!r} changes its coordinates in this step, so it has no single set of them to differentiate in; "
+                "linearise from the state after it"
+            )
+
+
+# -------------------------------------------------------------------------------------------------------------- one step
 
 
 class _Step:
@@ -91,18 +260,28 @@ class _Step:
         if result.failure:
             message = f"the step to linearise, of dt = {dt:g} s from t = {state.t:g} s, was not solved: {result.failure}"
             raise ConvergenceError(message, step=0, time=state.t, residual=result.residual)
-        self._refuse_new_chart(record.q[0])
+        _refuse_new_charts(model, state.q, record.q[0])
         self.d = stepper.work.d.copy()
         self.ties = stepper.ties
         self.lam = np.zeros(0) if self.ties is None else self.ties.lam.copy()
         self.J0 = rows(model, self.ties, state.q, state.t)[1]
 
+    def mapped(self, integrator: Variational) -> Linearization:
+        """By sweeps over the tree."""
+        model, state, options = self.model, self.state, (integrator.retraction, integrator.quadrature, self.state.t)
+        self.d = sharpened(model, state.q, self.d, state.p, self.dt, self.tau, integrator.retraction, state.t)
+        where = (np.array([state.t]), state.q[None], state.p[None], self.tau[None], self.d[None], self.dt)
+        A, B = maps_of_steps(integrator, model, *where)
+        p1 = momenta_of_increment(model, state.q, self.d, self.dt, self.tau, *options)[1]
+        none = np.zeros((0, 3 * model.nv))
+        end = State(model, state.t + self.dt, self.end(), p1)
+        return Linearization(A[0], B[0], none[:, 0], none[:, : 2 * model.nv], none[:, 2 * model.nv :], end)
+
     def polish(self) -> None:
         """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""
-        s = self._derivatives()
-        value, J1 = rows(self.model, self.ties, self.end(), self.state.t + self.dt)
+        s, held = self._derivatives(), self._rows()
         r = s.leaving - self.state.p - self.J0.T @ self.lam
-        x = np.linalg.solve(self._matrix(s, J1), -np.concatenate([r, value]))
+        x = np.linalg.solve(self._matrix(s, held), -np.concatenate([r, held.value]))
         q1 = self.end()
         advance(self.model.tree, q1, x[: self.model.nv])
         self.d = increment(self.model, self.state.q, q1)
@@ -110,14 +289,14 @@ class _Step:
 
     def linearization(self) -> Linearization:
         nv, half = self.model.nv, 0.5 * self.dt
-        s = self._derivatives()
-        _, J1 = rows(self.model, self.ties, self.end(), self.state.t + self.dt)
+        s, held = self._derivatives(), self._rows()
         bent = s.P00
         if self.ties is not None:
             bent = bent - Curvature(self.model, self.ties, self.state.q, self.state.t).of_impulse(self.lam)
         right = np.zeros((nv + len(self.lam), 3 * nv))  # what changes the equations: dq, dp, dtau
         right[:nv] = np.hstack([-bent, np.eye(nv), half * np.eye(nv)])
-        x = np.asarray(np.linalg.solve(self._matrix(s, J1), right), dtype=np.float64)
+        right[nv:, :nv] = -held.by_q0
+        x = np.asarray(np.linalg.solve(self._matrix(s, held), right), dtype=np.float64)
         moved = x[:nv]
         momenta = s.P11 @ moved
         momenta[:, :nv] += s.P10
@@ -143,17 +322,11 @@ class _Step:
             return midpoint_derivatives(self.integrator, *where)
         return variational_derivatives(self.integrator, *where)
 
-    def _matrix(self, s: StepDerivatives, J1: Array) -> Array:
-        """Of the equations  leaving - Dh(q0)' lam = p0,  h(q1) = 0."""
+    def _rows(self) -> RowsOverStep:
+        retraction = RETRACTIONS[self.integrator.retraction] if isinstance(self.integrator, Variational) else 0
+        return rows_over_step(self.model, self.ties, self.state.q, self.d, self.end(), self.state.t, self.dt, retraction)
+
+    def _matrix(self, s: StepDerivatives, held: RowsOverStep) -> Array:
+        """Of the equations  leaving - Dh(q0)' lam = p0,  h(q0, q1) = 0."""
         m = len(self.lam)
-        return np.block([[s.P01, -self.J0.T], [J1, np.zeros((m, m))]])
-
-    def _refuse_new_chart(self, q1: Array) -> None:
-        for body in self.model.bodies:
-            place = self.model.q_slice(body.joint_name)
-            if body.joint.charts > 1 and self.state.q[place][-1] != q1[place][-1]:
-                raise StateError(
-                    f"joint {body.joint_name!r} changes its coordinates in this step, so it has no single set of them to differentiate in; "
-                    "linearise from the state after it"
-                )
-
+        return np.block([[s.P01, -self.J0.T], [held.by_q1, np.zeros((m, m))]])

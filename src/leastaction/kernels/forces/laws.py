@@ -11,7 +11,7 @@ import numpy as np
 
 from ...compiling.address import call_joint
 from ...compiling.decorators import inlined, kernel
-from ...lie.algebra import accumulate3, add, cross, load3, load9, matmul, matvec, store3, store9, sub
+from ...lie.algebra import accumulate3, add, axpy, cross, dot, load3, load9, matmul, matvec, quat_to_matrix, scale, store3, store9, sub
 from ..tree.layout import LAW_ADDRESS, LAW_BODY, LAW_P, LAW_R, LAW_SLOPES
 from ..tree.spatial import twist_to_child, wrench_to_parent
 
@@ -117,3 +117,56 @@ def slope_along(laws, e, r, a, l):
     at = 12 * r + 6
     s = laws.slope[e, at] * a[0] + laws.slope[e, at + 1] * a[1] + laws.slope[e, at + 2] * a[2]
     return s + laws.slope[e, at + 3] * l[0] + laws.slope[e, at + 4] * l[1] + laws.slope[e, at + 5] * l[2]
+
+
+# weights of central differences of order six, and how far they reach in a pose and a twist: laws need not be smooth everywhere
+WEIGHTS = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
+REACH = 1e-3
+
+
+@kernel
+def differentiate_law(m, laws, e):
+    """Laws.slope[e] where law e was placed: by the slopes it knows, otherwise by differences of order six."""
+    if m.law_on[e, LAW_SLOPES]:
+        call_joint(m.law_on[e, LAW_ADDRESS], SLOPES, m.law_param, e, laws.place, e, laws.rate, e, laws.time[e], laws.slope)
+        return
+    R, x, omega, vel = load9(laws.place, e, 0), load3(laws.place, e, 9), load3(laws.rate, e, 0), load3(laws.rate, e, 3)
+    for c in range(72):
+        laws.slope[e, c] = 0.0
+    for k in range(12):
+        a = (1.0 if k % 6 == 0 else 0.0, 1.0 if k % 6 == 1 else 0.0, 1.0 if k % 6 == 2 else 0.0)
+        l = (1.0 if k % 6 == 3 else 0.0, 1.0 if k % 6 == 4 else 0.0, 1.0 if k % 6 == 5 else 0.0)
+        for far in range(1, 4):
+            for sign in range(-1, 2, 2):
+                step = sign * far * REACH
+                if k < 6:
+                    norm = 1.0 / (1.0 + 0.25 * step * step * dot(a, a)) ** 0.5
+                    store9(laws.place, e, 0, matmul(R, quat_to_matrix(norm, scale(0.5 * step * norm, a))))
+                    store3(laws.place, e, 9, axpy(step, matvec(R, l), x))
+                else:
+                    store3(laws.rate, e, 0, axpy(step, a, omega))
+                    store3(laws.rate, e, 3, axpy(step, l, vel))
+                W, weight = ask(m, laws, e), sign * WEIGHTS[far - 1] / REACH
+                for r in range(6):
+                    laws.slope[e, 12 * r + k] += weight * W[r]
+        store9(laws.place, e, 0, R)
+        store3(laws.place, e, 9, x)
+        store3(laws.rate, e, 0, omega)
+        store3(laws.rate, e, 3, vel)
+
+
+@kernel
+def law_in_body_axes(m, laws, e, first, out):
+    """out (6, 6) = derivative of the wrench of law e on its body in the pose (first = 0) or the twist (6) of the body, body axes."""
+    R, p = load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P)
+    for k in range(6):
+        omega = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        vel = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+        a, l = twist_to_child(R, p, omega, vel)
+        for r in range(6):
+            at = 12 * r + first
+            out[r, k] = dot(a, load3(laws.slope, e, at)) + dot(l, load3(laws.slope, e, at + 3))
+    for k in range(6):
+        a, l = wrench_to_parent(R, p, (out[0, k], out[1, k], out[2, k]), (out[3, k], out[4, k], out[5, k]))
+        for r in range(3):
+            out[r, k], out[3 + r, k] = a[r], l[r]

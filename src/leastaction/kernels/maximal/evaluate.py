@@ -93,6 +93,13 @@ def increment(m, q0, q1, out):
 
 
 @entry
+def increments_between(m, q0, q1, out):
+    """out (N, nv) = the increments from the rows of q0 to those of q1."""
+    for k in range(q0.shape[0]):
+        increments(m, q0[k], q1[k], False, out[k])
+
+
+@entry
 def twists_entry(m, w, net, flow, q, v, out):
     set_node(m, w, net, flow, q)
     twists(m, net, flow, q, v, out)

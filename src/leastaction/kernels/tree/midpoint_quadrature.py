@@ -18,11 +18,7 @@ from ...lie.algebra import (
     hat_mat,
     load3,
     load9,
-    mat_hat,
-    matadd,
-    mataxpy,
     matmul,
-    matmul_t,
     matscale,
     matvec,
     store3,
@@ -55,7 +51,7 @@ from .layout import (
     R,
 )
 from .loads import add_body_forces, gravity_wrench
-from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_child
+from .spatial import add_column, carried, column_dot, dot6, pass_to_parent, twist_to_child
 
 
 @kernel
@@ -160,6 +156,12 @@ def wrench_derivative(m, w, row, world, i, H):
     g = hat(load3(row, i, GRAVITY))
     add_block(H, 0, hat_mat(load3(m.body, i, MOMENT), g))
     add_block(H, 3, matscale(m.body[i, MASS], g))
+    add_turning_forces(m, w, world, i, H)
+
+
+@kernel
+def add_turning_forces(m, w, world, i, H):
+    """The same without gravity, added to H."""
     for e in range(m.wrench_on.shape[0]):
         if m.wrench_on[e, 0] == i:
             moment, force = constant_wrench_turned(m, e, load9(world, i, 0))
@@ -345,13 +347,10 @@ def carry_block(A, i, p, r, c, left, at, right, at_right):
     """A_p += Ad_left' A_i Ad_right for the 6x6 blocks with their corner at (r, c); poses as rotation and origin."""
     aa, al = load_block(A, i, r, c), load_block(A, i, r, c + 3)
     la, ll = load_block(A, i, r + 3, c), load_block(A, i, r + 3, c + 3)
-    aa, al = matmul_t(matmul(left, aa), right), matmul_t(matmul(left, al), right)
-    la, ll = matmul_t(matmul(left, la), right), matmul_t(matmul(left, ll), right)
-    al2 = matadd(al, hat_mat(at, ll))
-    aa2 = matadd(aa, hat_mat(at, la))
-    accumulate_block(A, p, r, c, mataxpy(-1.0, mat_hat(al2, at_right), aa2))
-    accumulate_block(A, p, r, c + 3, al2)
-    accumulate_block(A, p, r + 3, c, mataxpy(-1.0, mat_hat(ll, at_right), la))
+    aa, al, la, ll = carried(left, at, right, at_right, aa, al, la, ll)
+    accumulate_block(A, p, r, c, aa)
+    accumulate_block(A, p, r, c + 3, al)
+    accumulate_block(A, p, r + 3, c, la)
     accumulate_block(A, p, r + 3, c + 3, ll)
 
 

@@ -68,7 +68,7 @@ from .layout import (  # fmt: skip
     W,
     X,
 )
-from .spatial import add_column, column_dot, dot6, pass_to_parent, twist_to_child
+from .spatial import add_column, carried, column_dot, dot6, pass_to_parent, twist_to_child
 
 
 @kernel
@@ -127,8 +127,7 @@ def factorise(m, w, h):
     u = A s+,  w = A' s,  d = s.u + damping/2 + armature/h + slope,  A <- A - u w'/d;  what is left of A goes to the parent
     Reads linear, S0, S1, art.  Writes art, factor.
     """
-    link, art, fac = m.link, w.art, w.factor
-    rate = 1.0 / h
+    link, art = m.link, w.art
     for i in range(link.shape[0] - 1, 0, -1):
         aa, al, la, ll = load9(art, i, AA), load9(art, i, AL), load9(art, i, LA), load9(art, i, LL)
         v, p = link[i, VI], link[i, PARENT]
@@ -137,27 +136,36 @@ def factorise(m, w, h):
             if p > 0:
                 add_force_block_to_parent(w, i, p, ll)
             continue
-        for j in range(v, v + link[i, NV]):
-            if dispatch.turns_about_z(link[i, KIND]):
-                ua, ul = (aa[2], aa[5], aa[8]), (la[2], la[5], la[8])
-                wa, wl = (aa[6], aa[7], aa[8]), (al[6], al[7], al[8])
-                d = ua[2] + 0.5 * m.damping[j] + rate * m.armature[j]
-            else:
-                sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
-                ea, el = load3(w.S1, j, 0), load3(w.S1, j, 3)
-                ua, ul = add(matvec(aa, ea), matvec(al, el)), add(matvec(la, ea), matvec(ll, el))
-                wa, wl = add(tmatvec(aa, sa), tmatvec(la, sl)), add(tmatvec(al, sa), tmatvec(ll, sl))
-                d = dot(sa, ua) + dot(sl, ul) + 0.5 * m.damping[j] + rate * m.armature[j]
-            dinv = 1.0 / (d + slope_of(w.actuation, j))
-            store3(fac, j, U, ua)
-            store3(fac, j, U + 3, ul)
-            store3(fac, j, W, wa)
-            store3(fac, j, W + 3, wl)
-            fac[j, DINV] = dinv
-            aa, al = mataxpy(-dinv, outer(ua, wa), aa), mataxpy(-dinv, outer(ua, wl), al)
-            la, ll = mataxpy(-dinv, outer(ul, wa), la), mataxpy(-dinv, outer(ul, wl), ll)
+        aa, al, la, ll = eliminate(m, w, i, h, aa, al, la, ll)
         if p > 0:
             add_to_parent(w, i, p, aa, al, la, ll)
+
+
+@inlined
+def eliminate(m, w, i, h, aa, al, la, ll):
+    """What is left of the blocks of A after the columns of joint i; writes its rows of factor."""
+    link, fac = m.link, w.factor
+    v, rate = link[i, VI], 1.0 / h
+    for j in range(v, v + link[i, NV]):
+        if dispatch.turns_about_z(link[i, KIND]):
+            ua, ul = (aa[2], aa[5], aa[8]), (la[2], la[5], la[8])
+            wa, wl = (aa[6], aa[7], aa[8]), (al[6], al[7], al[8])
+            d = ua[2] + 0.5 * m.damping[j] + rate * m.armature[j]
+        else:
+            sa, sl = load3(w.S0, j, 0), load3(w.S0, j, 3)
+            ea, el = load3(w.S1, j, 0), load3(w.S1, j, 3)
+            ua, ul = add(matvec(aa, ea), matvec(al, el)), add(matvec(la, ea), matvec(ll, el))
+            wa, wl = add(tmatvec(aa, sa), tmatvec(la, sl)), add(tmatvec(al, sa), tmatvec(ll, sl))
+            d = dot(sa, ua) + dot(sl, ul) + 0.5 * m.damping[j] + rate * m.armature[j]
+        dinv = 1.0 / (d + slope_of(w.actuation, j))
+        store3(fac, j, U, ua)
+        store3(fac, j, U + 3, ul)
+        store3(fac, j, W, wa)
+        store3(fac, j, W + 3, wl)
+        fac[j, DINV] = dinv
+        aa, al = mataxpy(-dinv, outer(ua, wa), aa), mataxpy(-dinv, outer(ua, wl), al)
+        la, ll = mataxpy(-dinv, outer(ul, wa), la), mataxpy(-dinv, outer(ul, wl), ll)
+    return aa, al, la, ll
 
 
 # Of a ball joint the factor rows v, v+1, v+2 hold AA^-1, LA AA^-1 and AA^-1 AL, nine numbers each, and the increment d
@@ -195,14 +203,10 @@ def add_force_block_to_parent(w, i, p, ll):
 def add_to_parent(w, i, p, aa, al, la, ll):
     """art_p += Ad_{X(q)^-1}' A Ad_{X(q+)^-1}"""
     rot, origin = load9(w.linear, i, L_R), load3(w.linear, i, L_P)
-    rot1, origin1 = load9(w.linear, i, L_R1), load3(w.linear, i, L_P1)
-    aa, al = matmul_t(matmul(rot, aa), rot1), matmul_t(matmul(rot, al), rot1)
-    la, ll = matmul_t(matmul(rot, la), rot1), matmul_t(matmul(rot, ll), rot1)
-    al2 = matadd(al, hat_mat(origin, ll))
-    aa2 = matadd(aa, hat_mat(origin, la))
-    accumulate9(w.art, p, AA, mataxpy(-1.0, mat_hat(al2, origin1), aa2))
-    accumulate9(w.art, p, AL, al2)
-    accumulate9(w.art, p, LA, mataxpy(-1.0, mat_hat(ll, origin1), la))
+    aa, al, la, ll = carried(rot, origin, load9(w.linear, i, L_R1), load3(w.linear, i, L_P1), aa, al, la, ll)
+    accumulate9(w.art, p, AA, aa)
+    accumulate9(w.art, p, AL, al)
+    accumulate9(w.art, p, LA, la)
     accumulate9(w.art, p, LL, ll)
 
 

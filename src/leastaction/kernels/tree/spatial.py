@@ -1,7 +1,24 @@
 """Spatial algebra on rows: moving wrenches and twists between bodies, momentum of a body."""
 
 from ...compiling.decorators import inlined
-from ...lie.algebra import accumulate3, add, axpy, cross, dot, load3, load6, matvec, symvec, tmatvec
+from ...lie.algebra import (
+    accumulate3,
+    add,
+    axpy,
+    cross,
+    dot,
+    hat_mat,
+    load3,
+    load6,
+    mat_hat,
+    matadd,
+    mataxpy,
+    matmul,
+    matmul_t,
+    matvec,
+    symvec,
+    tmatvec,
+)
 from .layout import INERTIA, MASS, MOMENT
 
 
@@ -23,6 +40,23 @@ def wrench_to_parent(R, p, moment, force):
 def twist_to_child(R, p, omega, vel):
     """Ad_{X^-1} of a twist: from the parent to the body, X = (R, p)."""
     return tmatvec(R, omega), tmatvec(R, add(vel, cross(omega, p)))
+
+
+@inlined
+def twist_to_parent(R, p, omega, vel):
+    """Ad_X of a twist: from the body to its parent, X = (R, p)."""
+    turn = matvec(R, omega)
+    return turn, add(matvec(R, vel), cross(p, turn))
+
+
+@inlined
+def carried(R, p, R1, p1, aa, al, la, ll):
+    """Ad_{X^-1}' A Ad_{X1^-1} of the blocks of A, which makes wrenches of twists: X = (R, p) carries the wrenches, X1 the twists."""
+    aa, al = matmul_t(matmul(R, aa), R1), matmul_t(matmul(R, al), R1)
+    la, ll = matmul_t(matmul(R, la), R1), matmul_t(matmul(R, ll), R1)
+    al2 = matadd(al, hat_mat(p, ll))
+    aa2 = matadd(aa, hat_mat(p, la))
+    return mataxpy(-1.0, mat_hat(al2, p1), aa2), al2, mataxpy(-1.0, mat_hat(ll, p1), la), ll
 
 
 @inlined
