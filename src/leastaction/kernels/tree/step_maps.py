@@ -3,8 +3,7 @@ every coordinate and every momentum.
 
     dq' = P01^-1 (dp - P00 dq + (h/2) dtau),   dp' = P10 dq + P11 dq' + (h/2) dtau
 
-All right-hand sides go through the tree together, a row of numbers for every component of a wrench or twist.  In the frame of slopes.py
-these need not be carried from body to body.
+All right-hand sides go through the tree together; in the frame of slopes.py their wrenches and twists need not be carried between bodies.
 """
 
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
-from ...lie.algebra import load3, load9
+from ...lie.algebra import axpy, dot, load3, load9
 from .layout import AA, AL, DINV, KIND, LA, LL, NV, PARENT, VI, U, W
 from .newton_matrix import add_to_parent, eliminate
 from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store_both
@@ -27,9 +26,9 @@ class Maps(NamedTuple):
     """Memory of the right-hand sides."""
 
     factor: floats("nv", 18)  # in the frame of the tree
-    b: floats("6*(n+1)", "2*nv")  # wrenches of all right-hand sides, six rows per place
-    place: integers("n+1")  # which six rows a body has; -1: none yet
-    x: floats(6, "2*nv")  # scratch
+    b: floats("n+1", "2*nv", 6)  # wrenches, later twists of all right-hand sides
+    place: integers("n+1")  # which row of b a body has; -1: none yet
+    x: floats(6)  # scratch
 
 
 @entry
@@ -106,81 +105,57 @@ def right_hand_sides(m, s, A):
                 A[nv + j, link[i, VI] + c] += s.own[2, j, c]
 
 
-# ------------------------------------------------------------------------------------------------ rows of numbers
+# ------------------------------------------------------------------------------------------------------- the sweeps
 
 
 @inlined
-def combine(out, r, sign, factors, j, k, b, first):
-    """out[r] += sign factors[j, k:k+6] . b[first:first+6]"""
-    f0, f1, f2 = sign * factors[j, k], sign * factors[j, k + 1], sign * factors[j, k + 2]
-    f3, f4, f5 = sign * factors[j, k + 3], sign * factors[j, k + 4], sign * factors[j, k + 5]
-    for c in range(out.shape[1]):
-        angular = f0 * b[first, c] + f1 * b[first + 1, c] + f2 * b[first + 2, c]
-        out[r, c] += angular + (f3 * b[first + 3, c] + f4 * b[first + 4, c] + f5 * b[first + 5, c])
-
-
-@inlined
-def spread(b, first, factors, j, k, x, r):
-    """b[first:first+6] += factors[j, k:k+6] x[r]"""
-    for a in range(6):
-        f = factors[j, k + a]
-        if f != 0.0:
-            for c in range(x.shape[1]):
-                b[first + a, c] += f * x[r, c]
-
-
-@inlined
-def scaled(out, r, factor):
-    for c in range(out.shape[1]):
-        out[r, c] *= factor
-
-
-@inlined
-def copy_rows(b, to, origin):
-    for a in range(6):
-        for c in range(b.shape[1]):
-            b[to + a, c] = b[origin + a, c]
-
-
-@inlined
-def clear_rows(b, first):
-    for a in range(6):
-        for c in range(b.shape[1]):
-            b[first + a, c] = 0.0
+def clear(b):
+    for c in range(b.shape[0]):
+        for a in range(6):
+            b[c, a] = 0.0
 
 
 @inlined
 def hand_on(b, place, i, p):
-    """The rows of body i to its parent p: the first child's become the parent's, the others are added."""
+    """What body i has to its parent p: that of the first child becomes the parent's, the others are added."""
     if place[p] < 0:
         place[p] = place[i]
     else:
-        for a in range(6):
-            for c in range(b.shape[1]):
-                b[place[p] + a, c] += b[place[i] + a, c]
+        for c in range(b.shape[1]):
+            for a in range(6):
+                b[place[p], c, a] += b[place[i], c, a]
 
 
-# ------------------------------------------------------------------------------------------------------- the sweeps
+@inlined
+def add_product(A, r, vector, j, k, b):
+    """A[r] += vector[j, k:k+6].b of every right-hand side."""
+    a, l = load3(vector, j, k), load3(vector, j, k + 3)
+    for c in range(A.shape[1]):
+        A[r, c] += dot6(b, c, 0, a, l)
 
 
 @kernel
 def to_root(m, w, s, maps, A):
     """z = (r - s0.b) / d,  b <- b + u z;  leaves to root, z takes the place of r."""
-    link, b, place = m.link, maps.b, maps.place
+    link, place = m.link, maps.place
     n = link.shape[0]
     for i in range(n):
         place[i] = -1
     for i in range(n - 1, 0, -1):
         if place[i] < 0:
-            place[i] = 6 * i
-            clear_rows(b, 6 * i)
-        first, p = place[i], link[i, PARENT]
+            place[i] = i
+            clear(maps.b[i])
+        b = maps.b[place[i]]
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
-            combine(A, j, -1.0, s.vector, j, S0, b, first)
-            scaled(A, j, w.factor[j, DINV])
-            spread(b, first, maps.factor, j, U_, A, j)
-        if p > 0:
-            hand_on(b, place, i, p)
+            sa, sl, dinv = load3(s.vector, j, S0), load3(s.vector, j, S0 + 3), w.factor[j, DINV]
+            ua, ul = load3(maps.factor, j, U_), load3(maps.factor, j, U_ + 3)
+            for c in range(A.shape[1]):
+                a, l = load3(b, c, 0), load3(b, c, 3)
+                z = (A[j, c] - (dot(sa, a) + dot(sl, l))) * dinv
+                A[j, c] = z
+                store_both(b, c, 0, axpy(z, ua, a), axpy(z, ul, l))
+        if link[i, PARENT] > 0:
+            hand_on(maps.b, place, i, link[i, PARENT])
 
 
 @kernel
@@ -189,22 +164,27 @@ def to_leaves(m, w, s, maps, A):
 
     Lower half += ROW11.eta and what is the joint's own.
     """
-    link, b, place, x = m.link, maps.b, maps.place, maps.x
-    n, nv = link.shape[0], s.vector.shape[0]
-    for i in range(1, n):
-        p, v, dofs, first = link[i, PARENT], link[i, VI], link[i, NV], 6 * i
-        place[i] = first
+    link, nv = m.link, s.vector.shape[0]
+    for i in range(1, link.shape[0]):
+        p, v, dofs, b = link[i, PARENT], link[i, VI], link[i, NV], maps.b[i]
         if p == 0:
-            clear_rows(b, first)
+            clear(b)
         else:
-            copy_rows(b, first, place[p])
+            for c in range(b.shape[0]):
+                for a in range(6):
+                    b[c, a] = maps.b[p, c, a]
         for j in range(v + dofs - 1, v - 1, -1):
-            combine(A, j, -w.factor[j, DINV], maps.factor, j, W_, b, first)
-            spread(b, first, maps.factor, j, E_, A, j)
+            wa, wl, dinv = load3(maps.factor, j, W_), load3(maps.factor, j, W_ + 3), w.factor[j, DINV]
+            ea, el = load3(maps.factor, j, E_), load3(maps.factor, j, E_ + 3)
+            for c in range(A.shape[1]):
+                a, l = load3(b, c, 0), load3(b, c, 3)
+                x = A[j, c] - dinv * (dot(wa, a) + dot(wl, l))
+                A[j, c] = x
+                store_both(b, c, 0, axpy(x, ea, a), axpy(x, el, l))
         if dispatch.has_quaternion(link[i, KIND]):
-            tangents(s, x, A, v, dofs)
+            tangents(s, maps.x, A, v, dofs)
         for j in range(v, v + dofs):
-            combine(A, nv + j, 1.0, s.vector, j, ROW11, b, first)
+            add_product(A, nv + j, s.vector, j, ROW11, b)
             for k in range(dofs):
                 f = s.own[3, j, k]
                 if f != 0.0:
@@ -215,37 +195,37 @@ def to_leaves(m, w, s, maps, A):
 @kernel
 def tangents(s, x, A, v, dofs):
     """From increments to tangent vectors at the end of the step."""
-    for j in range(dofs):
-        for c in range(A.shape[1]):
-            x[j, c] = 0.0
-        for k in range(dofs):
-            f = s.turn[v + j, k]
-            for c in range(A.shape[1]):
-                x[j, c] += f * A[v + k, c]
-    for j in range(dofs):
-        for c in range(A.shape[1]):
-            A[v + j, c] = x[j, c]
+    for c in range(A.shape[1]):
+        for j in range(dofs):
+            x[j] = 0.0
+            for k in range(dofs):
+                x[j] += s.turn[v + j, k] * A[v + k, c]
+        for j in range(dofs):
+            A[v + j, c] = x[j]
 
 
 @kernel
 def add_from_beyond(m, s, maps, A):
     """Lower half += S1_j.(sum of COLUMN11_l dq'_l over all joints beyond j), leaves to root."""
-    link, b, place = m.link, maps.b, maps.place
+    link, place = m.link, maps.place
     n, nv = link.shape[0], s.vector.shape[0]
     for i in range(n):
         place[i] = -1
     for i in range(n - 1, 0, -1):
-        v, dofs, p = link[i, VI], link[i, NV], link[i, PARENT]
+        first, last = link[i, VI], link[i, VI] + link[i, NV]
         if place[i] < 0:
-            place[i] = 6 * i
-            clear_rows(b, 6 * i)
+            place[i] = i
+            clear(maps.b[i])
         else:
-            for j in range(v, v + dofs):
-                combine(A, nv + j, 1.0, s.vector, j, S1, b, place[i])
-        if p > 0:
-            for j in range(v, v + dofs):
-                spread(b, place[i], s.vector, j, COLUMN11, A, j)
-            hand_on(b, place, i, p)
+            for j in range(first, last):
+                add_product(A, nv + j, s.vector, j, S1, maps.b[place[i]])
+        if link[i, PARENT] > 0:
+            b = maps.b[place[i]]
+            for j in range(first, last):
+                ka, kl = load3(s.vector, j, COLUMN11), load3(s.vector, j, COLUMN11 + 3)
+                for c in range(A.shape[1]):
+                    store_both(b, c, 0, axpy(A[j, c], ka, load3(b, c, 0)), axpy(A[j, c], kl, load3(b, c, 3)))
+            hand_on(maps.b, place, i, link[i, PARENT])
 
 
 @kernel
