@@ -1,4 +1,4 @@
-"""How the momenta at both ends of a step change with the configurations at its ends.   docs/theory, "Derivatives of a step"
+"""How the momenta at both ends of a step change with the configurations at its ends.   docs/linearize.md
 
 Everything is seen from one inertial frame per tree: axes of the world, origin where its first body is at the start.  There a body has
 one momentum M over the whole step (Noether), wrenches and twists of all bodies add up without being carried, and with eta0, eta1 the twists
