@@ -9,5 +9,7 @@ midpoint_quadrature, midpoint_potentials potentials half way through the step
 continuous, articulated, crba, evaluate  continuous time
 loads, laws, charts                      forces at a node; joints that change their coordinates
 reactions                                what passes through the joints
-discrete, dense_jacobian, linearization  entry points for the equations of a step and their derivatives
+discrete, dense_jacobian                 entry points for the equations of a step
+slopes, dense_slopes, step_maps          derivatives of a step: how momenta at its ends change, as matrices, as the linearised map
+mass_slopes, linearization               derivatives of momenta, constraints and forces of the user
 """
