@@ -183,6 +183,13 @@ def test_what_runs_are_refused():
         la.linearize(run.model, la.Variational(), run.state(0), 0.01, nodes=[0])
     with pytest.raises(la.StateError, match="cannot be linearised"):
         la.linearize(swinging(la.RK4())[0])
-    run.q[4] += 0.5  # no longer what the equations led to
-    with pytest.raises(la.ConvergenceError, match="does not solve the discrete equations"):
-        la.linearize(run, nodes=[4])
+
+
+def test_nodes_that_are_not_where_a_step_leads():
+    """An event cuts the last step: it is solved anew, whole."""
+    run, tau = swinging(SHARP, when=la.passes("link1", 0.3979, terminal=True))
+    assert run.events and run.t[-1] - run.t[-2] < 0.99 * run.dt
+    steps = la.linearize(run)
+    one = la.linearize(run.model, SHARP, run.state(len(run) - 2), run.dt, tau[len(run) - 2])
+    assert np.abs(steps.A[-1] - one.A).max() < 1e-11 and steps[-1].next_state.t == one.next_state.t
+    assert np.abs(steps[-1].next_state.q - one.next_state.q).max() < 1e-12

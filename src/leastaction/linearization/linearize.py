@@ -23,6 +23,8 @@ from .step_derivatives import StepDerivatives, has_step_maps, maps_of_steps, mid
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 1e-11  # of the largest momentum: a step of a run that misses the equations by less is taken as it is
+
 
 @dataclass(repr=False)
 class Linearization:
@@ -186,19 +188,23 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
     tau = rows if len(rows) == 1 else rows[chosen * run.every]
     p = run.p[chosen]
     base = integrator if isinstance(integrator, Composition) else _in_joint_coordinates(integrator)
-    whole = run.every == 1 and np.allclose(run.t[chosen + 1] - run.t[chosen], dt, rtol=1e-6, atol=0.0)  # an event may cut the last step
-    if isinstance(base, Variational) and has_step_maps(base, model) and whole:
+
+    def solved_anew(k: int) -> Linearization:
+        state = State.with_velocity(model, float(run.t[chosen[k]]), run.q[chosen[k]], p[k], run.v[chosen[k]])
+        return _linearized(model, base, state, dt, tau[k if len(tau) > 1 else 0])
+
+    if isinstance(base, Variational) and has_step_maps(base, model) and run.every == 1:
         q, after, nv = run.q[chosen], run.q[chosen + 1], model.nv
-        _refuse_new_charts(model, q, after)
-        d = np.zeros((len(q), nv))
+        _refuse_new_charts(model, q, after, chosen)
+        d, ends = np.zeros((len(q), nv)), _Nodes(run, chosen + 1)
         increments_between(model.tree, q, after, d)
-        A, B = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
+        A, B, left = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
+        for k in np.flatnonzero(~(left < max(10.0 * base.tol, _ROUNDING))):  # the next node is not where the step leads: an event was there
+            step = solved_anew(int(k))
+            A[k], B[k], ends.others[int(k)] = step.A, step.B, step.next_state
         none = np.zeros((len(A), 0, 3 * nv))
-        return Linearizations(A, B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, _Nodes(run, chosen + 1))
-    steps = []
-    for k, node in enumerate(chosen):
-        state = State.with_velocity(model, float(run.t[node]), run.q[node], p[k], run.v[node])
-        steps.append(_linearized(model, base, state, dt, tau[k if len(tau) > 1 else 0]))
+        return Linearizations(A, B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, ends)
+    steps = [solved_anew(k) for k in range(len(chosen))]
     A, B, lam, C, D = (np.array([getattr(step, name) for step in steps]) for name in ("A", "B", "multipliers", "C", "D"))
     return Linearizations(A, B, lam, C, D, chosen, [step.next_state for step in steps])
 
@@ -227,21 +233,24 @@ class _Nodes(Sequence[State]):
 
     def __init__(self, run: Trajectory, nodes: NDArray[np.int64]):
         self.run, self.nodes = run, nodes
+        self.others: dict[int, State] = {}  #: those that are no nodes of the run
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def __getitem__(self, k):
-        return self.run.state(int(self.nodes[k]))
+        k = range(len(self))[k]
+        return self.others[k] if k in self.others else self.run.state(int(self.nodes[k]))
 
 
-def _refuse_new_charts(model: Model, q0: Array, q1: Array) -> None:
-    """q0, q1: (..., nq) before and after steps."""
+def _refuse_new_charts(model: Model, q0: Array, q1: Array, nodes: NDArray[np.int64] | None = None) -> None:
+    """q0, q1: (N, nq) before and after steps, which start from these nodes of a run."""
     for body in model.bodies:
         last = model.q_slice(body.joint_name).stop - 1
-        if body.joint.charts > 1 and (q0[..., last] != q1[..., last]).any():
+        if body.joint.charts > 1 and (changes := np.flatnonzero(q0[:, last] != q1[:, last])).size:
+            where = "this step" if nodes is None else f"the step from node {nodes[changes[0]]}"
             raise StateError(
-                f"joint {body.joint_name!r} changes its coordinates in this step, so it has no single set of them to differentiate in; "
+                f"joint {body.joint_name!r} changes its coordinates in {where}, so it has no single set of them to differentiate in; "
                 "linearise from the state after it"
             )
 
@@ -260,7 +269,7 @@ class _Step:
         if result.failure:
             message = f"the step to linearise, of dt = {dt:g} s from t = {state.t:g} s, was not solved: {result.failure}"
             raise ConvergenceError(message, step=0, time=state.t, residual=result.residual)
-        _refuse_new_charts(model, state.q, record.q[0])
+        _refuse_new_charts(model, state.q[None], record.q[:1])
         self.d = stepper.work.d.copy()
         self.ties = stepper.ties
         self.lam = np.zeros(0) if self.ties is None else self.ties.lam.copy()
@@ -271,7 +280,7 @@ class _Step:
         model, state, options = self.model, self.state, (integrator.retraction, integrator.quadrature, self.state.t)
         self.d = sharpened(model, state.q, self.d, state.p, self.dt, self.tau, integrator.retraction, state.t)
         where = (np.array([state.t]), state.q[None], state.p[None], self.tau[None], self.d[None], self.dt)
-        A, B = maps_of_steps(integrator, model, *where)
+        A, B, _ = maps_of_steps(integrator, model, *where)
         p1 = momenta_of_increment(model, state.q, self.d, self.dt, self.tau, *options)[1]
         none = np.zeros((0, 3 * model.nv))
         end = State(model, state.t + self.dt, self.end(), p1)
