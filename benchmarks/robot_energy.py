@@ -78,10 +78,11 @@ def thrown(mech: la.Mechanism, integrator: la.Integrator) -> tuple[float, float]
     weight = sum(body.mass for body in mech.bodies.values()) * np.linalg.norm(mech.gravity)
     pushed = mech.snapshot()
     pushed.add_force(la.Wrench(_base(mech), force=(0.0, 0.0, 2.0 * weight)))
-    up = la.simulate(pushed.compile(), standing(free), dt=STEP, duration=PUSHED, integrator=integrator, record_every=1000)
+    pushing = pushed.compile()
+    up = la.simulate(pushing, standing(pushing), dt=STEP, duration=PUSHED, integrator=integrator, record_every=1000)
     start = free.state(up.q[-1], up.v[-1])
     run = la.simulate(free, start, dt=STEP, duration=FREE, integrator=integrator)
-    return float(np.mean((run.energy - run.energy[0]) ** 2)), float(np.ptp(run.kinetic_energy))
+    return float(np.mean((run.energy - run.energy[0]) ** 2)), float(np.ptp(run.kinetic))
 
 
 def _base(mech: la.Mechanism) -> str:
@@ -138,7 +139,7 @@ def closed(mech: la.Mechanism, guess: list[float] | None, swings: bool) -> list[
         m = mujoco.MjModel.from_xml_path(str(Path(folder) / "loops.xml"))
     start = model.assemble(model.neutral() if guess is None else np.array(guess))
     run = la.simulate(model, dt=STEP, duration=MINUTE, q=start, record_every=EVERY)
-    moving = float(np.ptp(run.kinetic_energy))
+    moving = float(np.ptp(run.kinetic))
     outcomes = [Outcome("`la.Variational()`", float(run.constraint_error.max()), float(np.ptp(run.energy)) / moving if swings else None)]
     m.opt.timestep = STEP
     for integrator in ("EULER", "IMPLICITFAST", "RK4"):

@@ -54,6 +54,8 @@ def driven():
     mech.add_force(la.DryFriction("cart", 1.5))
     mech.add_limit("hinge", -1.0, 2.0, velocity=3.0, effort=40.0)
     mech.add_limit("cart", upper=0.4)
+    mech.add_body("stuck", "cart", la.Revolute(), **HEAVY)
+    mech.add_limit("stuck", 0.2, 0.2)
     for k, shape in enumerate((la.Box((0.1, 0.2, 0.3)), la.Sphere(0.2), la.Cylinder(0.1, 0.4), la.Capsule(0.1, 0.3))):
         mech.add_shape(("rod", "cart", "world", "rod")[k], shape, TURNED, color=(0.5, 0.25, 0.75, 1.0), role=("visual", "collision")[k % 2])
     turned = np.array([0.5, 0.5, -0.5, 0.5])
@@ -110,7 +112,7 @@ def test_actuators_friction_limits_shapes_and_keyframes_come_back(tmp_path):
     np.testing.assert_allclose([*found.q, *found.v, found.t], [*wanted.q, *wanted.v, wanted.t], atol=1e-15)
     theirs, rng = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml")), np.random.default_rng(0)
     data = mujoco.MjData(theirs)
-    np.testing.assert_allclose(theirs.dof_frictionloss, [0.0, 1.5, *np.zeros(6)])
+    np.testing.assert_allclose(theirs.dof_frictionloss, [0.0, 1.5, *np.zeros(7)])
     for _ in range(10):  # without inputs, servos hold their own targets
         q, v = rng.normal(size=2), rng.normal(size=2)
         data.qpos[:2], data.qvel[:2] = q, v

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import Fixed
-from ..mechanism import Body, Mechanism
+from ..mechanism import WORLD, Body, Mechanism
 from ..pose import Pose, quaternion_of_rotation
 from .xml_writing import tag
 
@@ -70,7 +70,7 @@ def inertias(mechanism: Mechanism, children: Mapping[str, list[Body]]) -> dict[s
     with it is one body with one inertia."""
     heavy = {body.name: Heavy(body.mass, body.com, body.inertia) for body in mechanism.bodies.values()}
     for body in mechanism.bodies.values():
-        group = [] if isinstance(body.joint, Fixed) else rigid_group(body, children)
+        group = [] if isinstance(body.joint, Fixed) and body.parent != WORLD else rigid_group(body, children)
         if len(group) > 1 and not all(heavy[name].is_physical for name, _ in group):
             whole = _together([(heavy[name], pose) for name, pose in group])
             heavy |= {name: Heavy(0.0, np.zeros(3), np.zeros((3, 3))) for name, _ in group}

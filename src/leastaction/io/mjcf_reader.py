@@ -156,17 +156,19 @@ class _Reader:
 
     def _add_limit(self, j: int, joint: Joint, element) -> None:
         m, name = self.theirs, self.theirs.jnt(j).name
-        limited = bool(m.jnt_limited[j]) and "LIMIT" not in self.off
-        kept = {what: self.source.numbers.get(f"{what} limit of {name}", np.inf) for what in ("velocity", "effort")}
-        if limited and m.jnt_actfrclimited[j]:
-            kept["effort"] = min(kept["effort"], float(np.abs(m.jnt_actfrcrange[j]).max()))
-        if not (limited or np.isfinite([*kept.values()]).any()) or self.leftovers.ignores("limits", element, f"limits of joint {name!r}"):
+        words = [f"{what} limit of {name}" for what in ("lower", "upper", "velocity", "effort")]
+        kept = {word.split()[0]: self.source.numbers[word] for word in words if word in self.source.numbers}
+        if m.jnt_limited[j] and "LIMIT" not in self.off:
+            kept["lower"], kept["upper"] = m.jnt_range[j].tolist()
+            if m.jnt_actfrclimited[j]:
+                kept["effort"] = min(kept.get("effort", np.inf), float(np.abs(m.jnt_actfrcrange[j]).max()))
+        if not kept or self.leftovers.ignores("limits", element, f"limits of joint {name!r}"):
             return
         if joint.nq != 1:
             self.leftovers.aside(element, "limits of ball joints are not used")
             return
         with at(element):
-            self.mechanism.add_limit(name, *(m.jnt_range[j].tolist() if limited else ()), **kept)
+            self.mechanism.add_limit(name, **kept)
 
     def _joint(self, j: int) -> tuple[Joint, Pose]:
         """Joint j, and the pose in front of it that makes its coordinate `ref` where the file draws it."""

@@ -234,6 +234,7 @@ class _Writer:
         """Limits that MuJoCo has no word for, or would enforce."""
         limits = self.mechanism.limits.values()
         values = [(what, limit.joint, getattr(limit, what)) for limit in limits for what in ("velocity", "effort")]
+        values += [(what, limit.joint, limit.lower) for limit in limits for what in ("lower", "upper") if limit.lower == limit.upper]
         return [tag(4, "numeric", name=f"{what} limit of {joint}", data=[x]) for what, joint, x in values if isfinite(x)]
 
     def _keyframe(self, name: str, given: Mapping[str, Any]) -> str:
@@ -262,7 +263,7 @@ def _motion(joint: Joint, k: int) -> tuple[str, NDArray[np.float64]]:
 
 
 def _range(limit: Limit | None) -> dict[str, Any]:
-    if limit is None or (limit.lower, limit.upper) == (-inf, inf):
+    if limit is None or (limit.lower, limit.upper) == (-inf, inf) or limit.lower == limit.upper:
         return {}
     return {"limited": "true", "range": (limit.lower, limit.upper)}
 
