@@ -49,9 +49,12 @@ class Progress:
             print("\r" + " " * (_WIDTH + 50) + "\r", end="", file=sys.stderr, flush=True)
 
 
-def announce_compilation(what: str, seconds: float | None = None) -> None:
-    """Said when an entry point is not in the cache on disk, before it is compiled; and afterwards, how long it took."""
-    words = "once after installation; seconds to a minute ..." if seconds is None else f"{seconds:.0f} s"
+def announce_compilation(what: str, seconds: float | None = None, *, quick: bool = False) -> None:
+    """Said when an entry point is not in the cache on disk, before it is compiled; and afterwards, how long it took.
+
+    quick: the wheel has brought it half made
+    """
+    words = f"once after installation; {'some seconds' if quick else 'seconds to a minute'} ..." if seconds is None else f"{seconds:.0f} s"
     print(f"leastaction: compiling kernels, {what}: {words}", file=sys.stderr, flush=True)
 
 

@@ -41,9 +41,9 @@ class Parts:
         forces = self.forces if len(self.forces) == 1 else self.forces[done : done + steps]
         return self.simulator._run(steps, forces, self.control, self.every, False, self.end)
 
-    def go_on(self, state: State, done: int) -> None:
+    def go_on(self, state: State, run: Trajectory) -> None:
         self.simulator._start_from(state)
-        self.simulator.steps = done
+        self.simulator.steps, self.simulator.specialised_from = run.steps, run.specialised_from
 
     def remarks(self, run: Trajectory) -> tuple[str, ...]:
         return self.simulator._remarks(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from functools import cached_property
 from math import isfinite
 from os import PathLike
@@ -22,6 +22,7 @@ from .events.description import Function, checked_events
 from .events.schedule import Schedule, checked_callbacks
 from .events.watch import EventWatch, Stop
 from .integrators import Integrator, Variational
+from .integrators.background import Switch, switch_for
 from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
 from .integrators.memory import Continuation, Memory
@@ -68,6 +69,7 @@ def simulate(
     every: Every | Sequence[Every] | None = None,
     record_to: str | PathLike[str] | None = None,
     resume: bool = False,
+    specialise: str | int | None = None,
 ) -> Trajectory:
     """Simulate `model` from `state` (or from q and v) over `duration` seconds or a number of `steps`.
 
@@ -88,20 +90,27 @@ def simulate(
     record_to     path of an .h5 file (extra hdf5) that the run is written to while it is made, with little memory however long it is;
                   la.open reads it meanwhile, and after whatever happened to the process.  docs/records.md
     resume        go on with what stands in that file, bit for bit as if the run had never stopped; begin if there is none
+    specialise    "background": another process makes code for this mechanism while a long run is under way, which then goes over to it;
+                  `run.specialised_from` says at which step, and given in place of "background" that number repeats the run.
+                  docs/specialise.md
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits, when=when)
     simulator._schedule = simulator._scheduled(every)
     tau = with_targets(model, tau, targets, control)
     if resume and record_to is None:
         raise StateError("resume=True goes on with a file; give its path as record_to='run.h5'")
-    if record_to is not None:
-        parts = Parts(simulator, duration, steps, tau, control, whole_number(record_every, 1, "record_every"))
-        run = stream.record(record_to, parts, resume, progress)
-    elif not simulator.integrator.uniform and duration is not None:
-        run = run_for(simulator, duration, steps, tau, control, record_every)
-    else:
-        count = count_steps(simulator.dt, duration, steps)
-        run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress, every=every)
+    if specialise is not None:
+        count = count_steps(simulator.dt, duration, steps) if simulator.integrator.uniform else 0
+        simulator._switch = switch_for(specialise, model, simulator.integrator, count)
+    with closing(simulator._switch) if simulator._switch is not None else nullcontext():
+        if record_to is not None:
+            parts = Parts(simulator, duration, steps, tau, control, whole_number(record_every, 1, "record_every"))
+            run = stream.record(record_to, parts, resume, progress)
+        elif not simulator.integrator.uniform and duration is not None:
+            run = run_for(simulator, duration, steps, tau, control, record_every)
+        else:
+            count = count_steps(simulator.dt, duration, steps)
+            run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress, every=every)
     return explained(run) if strict else run
 
 
@@ -153,6 +162,8 @@ class Simulator:
         self._check_start(start.q)
         self.steps, self._first_time = 0, start.t
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
+        self._switch: Switch | None = None  # to code made for this mechanism
+        self.specialised_from: int | None = None  #: step from which on it runs such code, if it went over to it on the way
         self._recording = self.integrator.recording(self.dt)
         self._tau, self._last_tau = model.inputs()[None], model.inputs()  # of the next step, of the last one
         self._alone, self._evaluating = Alone(), threading.Lock()
@@ -182,6 +193,7 @@ class Simulator:
         known = state.__dict__.get("continuation")
         if known is not None and known.fits(self.integrator, self.dt, state):
             self._set_up(*known.start(self.model))
+            self.specialised_from = self.steps if getattr(self._stepper, "switched", False) else None
         else:
             self._set_up(self.integrator.start(self.model, state, self.dt), state)
 
@@ -381,7 +393,7 @@ class Simulator:
         if record.t[int(record.cursor[ROWS]) - 1] != self._now.t[0]:
             copy_row(self._now, 0, record)
         run = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, forces)
-        run.remarks, run.events = self._remarks(run), self.events[found:]
+        run.remarks, run.events, run.specialised_from = self._remarks(run), self.events[found:], self.specialised_from
         run.continuation = self._continuation()
         return run
 
@@ -390,6 +402,8 @@ class Simulator:
         found = list(not_simulated(self.model.shapes)) if self.model.shapes else []
         if self._limits and not self._stops and (passed := self._limits.remark(trajectory.t, trajectory.q)):
             found.append(passed)
+        if self._switch is not None and self._switch.remark:
+            found.append(self._switch.remark)
         return tuple(found)
 
     def _make_record(self, steps: int, every: int) -> Record:
@@ -408,8 +422,12 @@ class Simulator:
         before = self._stepper.remember() if self._stops else None  # at the step `kept`
         self._before_moving()
         while done < steps:
+            if self._go_over() and self._stops:
+                before, kept = self._stepper.remember(), done
             size = min(chunk, steps - done)
             began, t, until = time.perf_counter(), self.t, end
+            if self._switch is not None:
+                size = min(size, self._switch.steps_left(self.steps, size))
             if self._schedule is not None:
                 size, until = min(size, self._schedule.steps_left(self.steps, t)), min(end, self._schedule.end(t))
             tau = forces if len(forces) == 1 else forces[done : done + size]
@@ -437,6 +455,13 @@ class Simulator:
             bar.update(done)
         return Advance(done)
 
+    def _go_over(self) -> bool:
+        """To code made for this mechanism, if it is wanted and there: has it just done so?"""
+        if self._switch is None or not self._switch.look(self._stepper, self.steps, self._continuation, self._last_tau):
+            return False
+        self.specialised_from, self._lent = self.steps, None
+        return True
+
     def _advance(self, size: int, tau: NDArray[np.float64], record: Record, end: float) -> Advance:
         if self._watch:
             return self._watch.advance(self._stepper, size, tau, record, end)
@@ -462,6 +487,8 @@ class Simulator:
             t = float(now.t[0])
             if not t < end:
                 break
+            if self._switch is not None:
+                self._go_over()
             forces = control(t, self._node())
             if forces is None:
                 wanted = f"return joint forces, for example [0.0] * {self.model.nv}"

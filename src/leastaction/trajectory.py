@@ -24,6 +24,7 @@ from .kernels.stepping.record import EVERY, ROWS, STEPS, Record
 from .model import Model
 from .reactions import Nodes, Reactions
 from .solvability.stepping import CertifiedStepper
+from .specialise.cost import seconds_saved
 from .state import State
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Trajectory:
     remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
     events: tuple[Occurrence, ...] = ()  #: what was found of the events given as when=, in the order of time: name, t, state
     certified_dt: Array | None = None  #: (steps,) certified length of every step, s, of CertifiedStep; None: nothing is certified
+    specialised_from: int | None = None  #: step at which it went over to code made for its mechanism: simulate(specialise=...)
     continuation: Continuation | None = None  #: what the integrator remembered at the last node; `state()` carries it on
 
     @classmethod
@@ -349,6 +351,13 @@ class Trajectory:
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
 
+    @property
+    def _seconds_to_save(self) -> float:
+        """What specialising would have saved of the wall time; 0 if nothing worth while."""
+        if self.model.specialised is not None or self.integrator.why_general(self.model):
+            return 0.0
+        return seconds_saved(self.model.tree, self.elapsed)
+
     def facts(self) -> list[tuple[str, str]]:
         """What `print(run)` says: names and texts."""
         energy = self.energy
@@ -362,6 +371,11 @@ class Trajectory:
         if self.steps:
             rows.append(("evaluations", f"{self.iterations.mean():.2f} per step, at most {self.iterations.max()}"))
             rows.append(("wall time", f"{self.elapsed:.3g} s, {1e6 * self.elapsed / self.steps:.3g} us per step"))
+        if self.specialised_from is not None:
+            rows.append(("specialised", f"from step {self.specialised_from} on"))
+        elif (saved := self._seconds_to_save) > 0.0:
+            remedy = 'model.specialise(), or specialise="background"'
+            rows.append(("advice", f"code made for this mechanism would have saved about {saved:.2g} s: {remedy}"))
         low, high = energy.min() - energy[0], energy.max() - energy[0]
         rows.append(("energy", f"{energy[0]:.6g} J at the start, within {low:+.3g} / {high:+.3g} J of it"))
         if self.errors is not None:

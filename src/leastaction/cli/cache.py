@@ -1,4 +1,4 @@
-"""`leastaction cache`: where machine code is kept, how much of it there is; clear it, or compile everything in advance."""
+"""`leastaction cache`: where machine code is kept, how much of it there is; clear it, or compile everything in advance, also for others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import leastaction as la
 
-from ..compiling import cache
+from ..compiling import bitcode, cache
+from ..compiling.numba_private import AVAILABLE
+from ..errors import LeastActionError
 
 HELP = "show where compiled code is kept, clear it, or compile everything in advance"
 
@@ -29,12 +34,20 @@ _MEANING = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clear", action="store_true", help="remove all of it; the next simulation compiles again")
     parser.add_argument("--warm", action="store_true", help="compile everything now, which takes some minutes")
+    parser.add_argument(
+        "--bitcode", metavar="FOLDER",
+        help="compile everything from source and keep it there as intermediate code, from which other machines start sooner",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print what is there as JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.clear:
         cache.clear()
+    if arguments.bitcode:
+        count, size = collect(Path(arguments.bitcode))
+        print(f"{arguments.bitcode}: {count} entry points, {_size(size)}")
+        return
     if arguments.warm:
         warm()
     print(json.dumps(described(), indent=2) if arguments.json else as_text())
@@ -71,14 +84,34 @@ def _size(number: float) -> str:
     return f"{number:.1f} GB"
 
 
-def warm() -> None:
-    """Compile every entry point that simulations, batches, `la.dynamics`, `la.discrete` and `la.linearize` use, on all cores."""
+def collect(folder: Path) -> tuple[int, int]:
+    """Intermediate code of all that `warm` compiles, for wheels and shared disks; number of files and their bytes."""
+    if not AVAILABLE:
+        raise LeastActionError("intermediate code is made with private parts of Numba, which LEASTACTION_PUBLIC_NUMBA=1 switches off")
+    folder = folder.absolute()
+    with tempfile.TemporaryDirectory() as empty:
+        warm(_begin_collecting, str(folder), empty)
+    made = [path.stat().st_size for path in (folder / cache.bitcode_version()).glob(f"*{bitcode.SUFFIX}")]
+    return len(made), sum(made)
+
+
+def _begin_collecting(folder: str, empty: str) -> None:
+    """In a new process: everything is compiled from source."""
+    os.environ |= {"LEASTACTION_CACHE_DIR": empty, "LEASTACTION_BITCODE": "0"}
+    bitcode.collect_in(folder)
+
+
+def warm(*beginning: Any) -> None:
+    """Compile every entry point that simulations, batches, `la.dynamics`, `la.discrete` and `la.linearize` use, on all cores.
+
+    beginning: what every process does first, a function and its arguments
+    """
     integrators = [name for name in la.__all__ if _is_integrator(getattr(la, name))]
     tasks: list[tuple[Callable[..., str], tuple[str, ...]]] = [(_simulate, (name, "loop")) for name in ("Maximal", "Variational", "RK4")]
     tasks += [(task, (name, "chain")) for name in integrators for task in (_simulate, _roll_out)]
     tasks += [(_simulate, ("Variational", "loop", "midpoint")), (_dynamics, ("chain",)), (_dynamics, ("loop",))]
     # processes that start afresh: what the first one has loaded does not decide what the others compile
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), beginning[0] if beginning else None, beginning[1:]) as pool:
         for task in as_completed([pool.submit(_timed, *task) for task in tasks]):
             print(task.result(), file=sys.stderr, flush=True)
 

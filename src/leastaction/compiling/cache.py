@@ -28,10 +28,12 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
+from llvmlite.binding import get_process_triple
 from numba import config
 
-from . import files
+from . import bitcode, files
 from .numba_private import AVAILABLE, checked_cache
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -75,11 +77,22 @@ def source_hash() -> str:
 
 def version() -> str:
     """Name of the place of all machine code that this process can use: way of compiling, hash."""
-    way = "standard" if AVAILABLE else "public"
-    if config.BOUNDSCHECK:
-        way += "-bounds"
-    parts = (source_hash(), numba.__version__, sys.implementation.cache_tag, config.OPT, config.DEBUGINFO_DEFAULT, config.ENABLE_AVX)
-    return f"{way}-{hashlib.sha256(repr([str(p) for p in parts]).encode()).hexdigest()[:16]}"
+    return _named(_way(), config.ENABLE_AVX)
+
+
+def bitcode_version() -> str:
+    """Name of the place of all intermediate code that this process can use, which is the same for all processors of a kind."""
+    tag, triple = sys.implementation.cache_tag, get_process_triple()
+    return _named(f"{_way()}-{tag}-{triple}", llvmlite.__version__)
+
+
+def _way() -> str:
+    return ("standard" if AVAILABLE else "public") + ("-bounds" if config.BOUNDSCHECK else "")
+
+
+def _named(words: str, *more: object) -> str:
+    parts = (source_hash(), numba.__version__, sys.implementation.cache_tag, config.OPT, config.DEBUGINFO_DEFAULT, *more)
+    return f"{words}-{hashlib.sha256(repr([str(p) for p in parts]).encode()).hexdigest()[:16]}"
 
 
 def enabled() -> bool:
@@ -180,7 +193,7 @@ def storing(kind: str) -> Iterator[bool]:
         files.say_once("write", f"no folder can be made ({error.strerror}); machine code is not kept")
         yield False
         return
-    with _lock, checked_cache():
+    with _lock, checked_cache(bitcode.Shelf(bitcode_version()) if kind == "entries" else None):
         settings = {"CACHE_DIR": str(place), "CACHE_LOCATOR_CLASSES": ""}
         before = {name: getattr(config, name) for name in settings if hasattr(config, name)}
         try:

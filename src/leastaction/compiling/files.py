@@ -17,27 +17,30 @@ _DIGEST = hashlib.sha256().digest_size
 _said: set[str] = set()
 
 
-def read(path: str | Path) -> bytes | None:
-    """What `write` wrote there; None if there is nothing, or not that."""
+_AGAIN = "it is made again"
+
+
+def read(path: str | Path, instead: str = _AGAIN) -> bytes | None:
+    """What `write` wrote there; None if there is nothing, or not that.  instead: what happens then, in words."""
     try:
         whole = Path(path).read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        say_once("read", f"{path} cannot be read ({error.strerror}); it is made again")
+        say_once("read", f"{path} cannot be read ({error.strerror}); {instead}")
         return None
     checksum, content = whole[:_DIGEST], whole[_DIGEST:]
     if hashlib.sha256(content).digest() != checksum:
-        discard(path)
+        discard(path, instead)
         return None
     return content
 
 
-def discard(path: str | Path) -> None:
+def discard(path: str | Path, instead: str = _AGAIN) -> None:
     """Remove a damaged file."""
     with suppress(OSError):
         os.unlink(path)
-    say_once("damaged", f"{path} is damaged; it is removed and made again")
+    say_once("damaged", f"{path} is damaged and is removed; {instead}")
 
 
 def write(path: str | Path, content: bytes) -> bool:

@@ -10,6 +10,7 @@ What the private parts give:
   memory.py, straight.py              vector instructions by name, and generated code without type inference
   memory that is given back           intermediate code of finished functions, and what was compiled for one generated module only
   files with checksums                damaged files of the cache are found before they are used; writing never fails a run
+  intermediate code in the wheel      a new machine leaves out all but the last part of compiling (bitcode.py)
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any
 
 from ..progress import announce_compilation
-from . import files
+from . import bitcode, files
 
 # contract: fused multiply-add; nsz: -0.0 may become 0.0.  Neither removes a check for NaN or infinity.
 PUBLIC_OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nsz"}, "error_model": "numpy"}
@@ -34,7 +36,7 @@ AVAILABLE = os.environ.get("LEASTACTION_PUBLIC_NUMBA", "0") in ("", "0")
 
 if AVAILABLE:
     try:
-        from llvmlite.binding import Linkage
+        from llvmlite.binding import Linkage, parse_bitcode
         from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassManager, NewPassManager
         from numba.core import ccallback, cgutils, dispatcher, types
         from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -134,6 +136,8 @@ if AVAILABLE:
     class _EntryLibrary(JITCodeLibrary):
         """An entry point with its parts, which belong to it alone: LLVM inlines what is called once, and drops what is not called."""
 
+        linked: bytes | None = None  #: with its parts, before it is optimised; of those that are collected
+
         def _optimize_final_module(self):
             direct = [part for part in self._linking_libraries if isinstance(part, _PartOfAnEntry)]
             parts = {part for first in direct for part in (first, *first._below()) if isinstance(part, _PartOfAnEntry)}
@@ -141,7 +145,19 @@ if AVAILABLE:
             for function in self._final_module.functions:
                 if function.name in own and not function.is_declaration:
                     function.linkage = "internal"
+            if bitcode.collecting():
+                self.linked = self._final_module.as_bitcode()
             super()._optimize_final_module()
+
+        @classmethod
+        def machine_code(cls, codegen, name, linked):
+            """What `linked` was collected for, in the form in which Numba keeps libraries."""
+            library = cls(codegen, name)
+            library._final_module = parse_bitcode(linked)
+            library._optimize_final_module()
+            library._final_module.verify()
+            library._finalized = True  # but it is not loaded: what is loaded is what is kept
+            return name, "object", (codegen._tm.emit_object(library._final_module), library._get_module_for_linking().as_bitcode())
 
     class _InnerCompiler(Compiler):
         library: type = _PartOfAnEntry
@@ -253,24 +269,62 @@ if AVAILABLE:
                 return None
 
     class _CheckedCache(FunctionCache):
-        """A cache that never fails a compilation."""
+        """A cache that never fails a compilation, and looks for intermediate code where it has no machine code."""
 
-        def __init__(self, py_func):
+        def __init__(self, py_func, shelf=None):
             super().__init__(py_func)
+            self._shelf = shelf
             self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
         def save_overload(self, sig, data):
             try:
                 super().save_overload(sig, data)
+                self._collect(sig, data)
             except OSError as error:
                 files.say_once("write", f"{self._cache_path} cannot be written to ({error.strerror}); machine code is not kept")
 
+        def _load_overload(self, sig, target_context):
+            return super()._load_overload(sig, target_context) or self._from_bitcode(sig, target_context)
+
+        def _from_bitcode(self, sig, target_context):
+            """Machine code for this processor from the intermediate code for all; None if there is none."""
+            codegen = target_context.codegen()
+            found = self._shelf and self._shelf.take(self._impl.filename_base, self._key_of_all(sig, codegen))
+            if not found:
+                return None
+            path, (name, linked, rest) = found
+            began, what = time.perf_counter(), _words(self._py_func)
+            announce_compilation(what, quick=True)
+            try:
+                data = (_EntryLibrary.machine_code(codegen, name, linked), *rest)
+                whole = self._impl.rebuild(target_context, data)
+            except RuntimeError:  # LLVM cannot read it
+                self._shelf.refuse(path)
+                return None
+            self._cache_file.save(self._index_key(sig, codegen), data)
+            announce_compilation(what, time.perf_counter() - began)
+            return whole
+
+        def _collect(self, sig, data):
+            linked = getattr(data.library, "linked", None)
+            if self._shelf and linked and self._impl.check_cachable(data):
+                (name, _, _), *rest = self._impl.reduce(data)
+                rest[5] = ""  # the listing of types, long and never looked at
+                key = self._key_of_all(sig, data.codegen)
+                self._shelf.put(self._impl.filename_base, key, dumps((key, (name, linked, rest))))
+                data.library.linked = None
+
+        def _key_of_all(self, sig, codegen):
+            """The same for all processors."""
+            sig, (triple, _, _), code = self._index_key(sig, codegen)
+            return sig, triple, code
+
     @contextmanager
-    def checked_cache() -> Iterator[None]:
-        """What Numba decorates with cache=True inside has a cache with checksums."""
+    def checked_cache(shelf: bitcode.Shelf | None = None) -> Iterator[None]:
+        """What Numba decorates with cache=True inside has a cache with checksums; shelf: where intermediate code may be."""
         before = [(module, module.FunctionCache) for module in (dispatcher, ccallback)]
         for module, _ in before:
-            module.FunctionCache = _CheckedCache
+            module.FunctionCache = partial(_CheckedCache, shelf=shelf)
         try:
             yield
         finally:
@@ -287,19 +341,17 @@ if AVAILABLE:
             what = event.data["dispatcher"]
             if what in announced:
                 self.began[what] = time.perf_counter()
-                announce_compilation(self.words(what))
+                announce_compilation(_words(what.py_func))
 
         def on_end(self, event):
             began = self.began.pop(event.data["dispatcher"], None)
             if began is not None:
-                announce_compilation(self.words(event.data["dispatcher"]), time.perf_counter() - began)
+                announce_compilation(_words(event.data["dispatcher"].py_func), time.perf_counter() - began)
 
-        @staticmethod
-        def words(what):
-            """kernels.stepping.variational.run, or lanes8_exp.run of a generated module."""
-            module = what.py_func.__module__
-            module = module.removeprefix("leastaction.") if module.startswith("leastaction.") else module[len("leastaction_") : -21]
-            return f"{module}.{what.py_func.__name__}"
+    def _words(function: Callable[..., Any]) -> str:
+        """kernels.stepping.variational.run, or lanes8_exp.run of a generated module."""
+        module = function.__module__.removeprefix("leastaction.")
+        return f"{module[len('leastaction_') : -21] if module.startswith('leastaction_') else module}.{function.__name__}"
 
     register("numba:compile", _Announcer())
     ENTRY = {**PUBLIC_OPTIONS, "_nrt": False, "no_cfunc_wrapper": True, "pipeline_class": _EntryCompiler}
@@ -315,5 +367,5 @@ else:
     def forget_versions_for(entry: Any, modules: Callable[[str], bool]) -> None:
         """Numba keeps them."""
 
-    checked_cache = quick_comparison_of_flags = nullcontext
+    checked_cache = quick_comparison_of_flags = nullcontext  # which takes an argument too
     ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS

@@ -236,6 +236,10 @@ class Integrator(Carrier):
         """The stepper that goes back from where `stepper` is; `state` is that node with its velocities turned round."""
         return self.start(stepper.model, state, stepper.dt)
 
+    def why_general(self, model: Model) -> str:
+        """Why it has no code made for this mechanism alone, in words; "" if it can have some."""
+        return f"{type(self).__name__} runs the same code for all mechanisms"
+
     @property
     def has_composed_code(self) -> bool:
         """Does `start_composed` exist?  Without it Composition restarts the integrator for every stage, which is slow."""

@@ -93,6 +93,9 @@ class Composition(Integrator):
         self.refuse_charts(model)
         return RestartedStepper(self, model, state, dt)
 
+    def why_general(self, model: Model) -> str:
+        return self.base.why_general(model) if self.base.has_composed_code else super().why_general(model)
+
     def recording(self, dt: float) -> tuple[int, float]:
         if self.base.has_composed_code:
             return self.base.recording(float(self.gammas[0]) * dt)

@@ -50,6 +50,9 @@ class Guarded(Integrator):
     def start(self, model: Model, state: State, dt: float) -> GuardedStepper:
         return GuardedStepper(self, model, state, dt)
 
+    def why_general(self, model: Model) -> str:
+        return "the guard starts steps anew; model.specialise() before the run gives the code to all of them"
+
     def recording(self, dt: float) -> tuple[int, float]:
         return self.base.recording(dt)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,10 @@ from ..kernels.stepping.stages import Course, make_course
 from ..kernels.tree.layout import QUADRATURES, Actuation, Charts, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
+from ..specialise import Specialised
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
+from .memory import Memory
 
 _ROUNDING = 1e-14  # of the largest momentum: a residual this small cannot be made smaller
 
@@ -87,6 +90,15 @@ class Variational(Integrator):
     def step_jacobian(self, model: Model, q0, q1, dt: float) -> NDArray[np.float64]:
         return dt * discrete.jacobian(model, q0, q1, dt, retraction=self.retraction, quadrature=self.quadrature)
 
+    def why_general(self, model: Model) -> str:
+        if self.quadrature != "trapezoid":
+            return "it is written for the trapezoidal quadrature"
+        if model.closures:
+            return "it is written for mechanisms without constraints"
+        if model.is_actuated:
+            return "it is written for mechanisms without servos and dry friction"
+        return "functions of the user act on bodies" if len(model.tree.law_on) else ""
+
     def numbers(self, dt: float, patient: bool = False) -> kernels.Options:
         """The options as the kernels take them."""
         return kernels.Options(dt, self.tol, RETRACTIONS[self.retraction], self.max_evaluations, int(patient))
@@ -94,6 +106,8 @@ class Variational(Integrator):
 
 class VariationalStepper(CompiledStepper):
     integrator: Variational
+    general: Any  #: the entry point for all mechanisms
+    switched: bool = False  #: has it gone over to code for its mechanism on the way?
 
     def __init__(self, integrator: Variational, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
@@ -128,14 +142,34 @@ class VariationalStepper(CompiledStepper):
     def set_up(self) -> None:
         """The arrays and the compiled loop: made for this mechanism after model.specialise(), or the one for all."""
         self.arrays = kernels.Arrays(self.model.tree, self.work, self.middle, self.ties, self.memory, self.integrator.numbers(self.dt))
-        self.compile(self._own("run") or kernels.run)
+        self.general = kernels.run
+        self.compile(self.own_code(self.model.specialised) or self.general)
 
-    def _own(self, name: str) -> Callable | None:
+    def own_code(self, special: Specialised | None) -> Callable | None:
         """The entry point made for this mechanism, if there is one."""
-        special = self.model.specialised
-        if special is None or self.middle is not None or self.ties is not None or self.model.is_actuated:
+        if special is None or self.integrator.why_general(self.model):
             return None
-        return getattr(special, name)(self.integrator.retraction)
+        return special.run(self.integrator.retraction)
+
+    def switch_to(self, special: Specialised) -> bool:
+        """Go on with code made for this mechanism; False if there is none."""
+        own = self.own_code(special)
+        if own is not None:
+            self.compile(own)
+            self.switched = True
+        return self.switched
+
+    def remember(self) -> Memory | None:
+        memory = super().remember()
+        return memory | {"specialised": np.ones(1)} if memory is not None and self.switched else memory
+
+    def recall(self, memory: Memory) -> None:
+        if "specialised" in memory and not self.switched:
+            self.switch_to(Specialised(self.model.tree, self.model.make_work()))
+        elif "specialised" not in memory and self.switched:
+            self.compile(self.general)
+            self.switched = False
+        super().recall(memory)
 
     def write(self, record: Record) -> None:
         put_tied_node(record, self.memory, self.work, self.ties)
@@ -189,7 +223,13 @@ class ComposedStepper(InStages, VariationalStepper):
         stages.S1[:] = self.work.S1
         numbers = self.integrator.numbers(self.dt, patient=True)
         self.arrays = composition.Arrays(model.tree, self.work, self.middle, self.ties, stages, numbers)
-        self.compile(self._own("run_composed") or composition.run)
+        self.general = composition.run
+        self.compile(self.own_code(model.specialised) or self.general)
+
+    def own_code(self, special: Specialised | None) -> Callable | None:
+        if special is None or self.integrator.why_general(self.model):
+            return None
+        return special.run_composed(self.integrator.retraction)
 
     def place_starts(self, many: Starts):
         return None if self.ties is not None else place_stages(self, self.course, many)

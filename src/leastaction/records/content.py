@@ -64,7 +64,7 @@ def outcome_of(run: Trajectory) -> Header:
     """What a file says at the end."""
     return {
         "message": run.message, "converged": run.converged, "elapsed": run.elapsed, "redundant": list(run.redundant),
-        "remarks": list(run.remarks),
+        "remarks": list(run.remarks), "specialised_from": run.specialised_from,
     }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def run_of(header: Header, arrays: Arrays, path: str, model: Model | None, integ
             elapsed=float(header["elapsed"]), converged=bool(header["converged"]), message=str(header["message"]),
             errors=arrays.get("errors"), multipliers=arrays.get("multipliers"), redundant=tuple(map(str, header["redundant"])),
             tau=arrays.get("tau"), every=int(header["every"]), certified_dt=arrays.get("certified_dt"),
-            remarks=tuple(map(str, header["remarks"])), events=_events_of(arrays, model),
+            remarks=tuple(map(str, header["remarks"])), events=_events_of(arrays, model), specialised_from=header.get("specialised_from"),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"its header is incomplete: {type(error).__name__}: {error}", path=path) from error

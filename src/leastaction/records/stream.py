@@ -60,8 +60,8 @@ class Parts(Protocol):
         """The next steps, after so many that were made."""
         ...
 
-    def go_on(self, state: State, done: int) -> None:
-        """From a state that a file holds, after so many steps."""
+    def go_on(self, state: State, run: Trajectory) -> None:
+        """From a state that a file holds, the last of this run."""
         ...
 
     def remarks(self, run: Trajectory) -> tuple[str, ...]: ...
@@ -206,7 +206,7 @@ def _resumed(path: Path, header: Header, parts: Parts) -> Writer | Trajectory | 
     per_step = parts.forces_of_every_step
     writer = Writer.again(path, run, per_step) if interrupted else Writer.new(path, known, run, per_step)
     last = replace(run, t=run.t[-1:].copy(), q=run.q[-1:].copy(), recorded=run.recorded[-1:].copy())  # without a look at all the others
-    parts.go_on(last.state(), run.steps)
+    parts.go_on(last.state(), run)
     return writer
 
 

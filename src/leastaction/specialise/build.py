@@ -40,8 +40,10 @@ class Specialised:
     on bodies, which ask for more than traced kernels keep in memory.
     """
 
-    def __init__(self, tree: Tree, work: Work):
+    def __init__(self, tree: Tree, work: Work, sources: dict[str, str] | None = None):
+        """sources: programs that were made elsewhere for this mechanism, by title; those made here are added."""
         self._tree, self._work = tree, work
+        self._sources = {} if sources is None else sources
         self._modules: dict[str, ModuleType | None] = {}
 
     def __reduce__(self):
@@ -82,7 +84,10 @@ class Specialised:
 
     def _module(self, title: str, what: str, units: list[Unit], run: str, header: str = _HEADER) -> ModuleType | None:
         if title not in self._modules:
-            source = "" if len(self._tree.law_on) else program_source(header.format(what=what), units, run, self._tree, self._work)
+            source = self._sources.get(title)
+            if source is None:
+                source = "" if len(self._tree.law_on) else program_source(header.format(what=what), units, run, self._tree, self._work)
+                self._sources[title] = source
             self._modules[title] = generated_module(title, source, lambda: source) if source else None
         return self._modules[title]
 

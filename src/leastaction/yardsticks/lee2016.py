@@ -31,6 +31,9 @@ class Lee2016(Variational):
     def has_composed_code(self) -> bool:
         return False
 
+    def why_general(self, model: Model) -> str:
+        return "what is compared with runs the same code for all mechanisms"
+
     def start(self, model: Model, state: State, dt: float) -> Stepper:
         self.refuse_constraints(model)
         self.refuse_servos(model, "it is the algorithm of a paper")
