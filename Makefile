@@ -66,7 +66,7 @@ CUSTOM ?= 1000
 memory: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.memory $(SPECIALISED) $(CUSTOM)
 
-# wheel and sdist, built, installed and used in new environments of every Python from 3.11 to 3.14 that is here
+# wheel (with intermediate code) and sdist, built into dist/, installed and used in new environments of every Python from 3.11 to 3.14 that is here
 wheel: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.wheel
 

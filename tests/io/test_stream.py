@@ -124,6 +124,29 @@ def test_a_step_that_is_not_solved_ends_the_file(tmp_path):
     assert os.listdir(tmp_path) == ["run.h5"]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk_loses_nothing(model, tmp_path, monkeypatch):
+    how = {"dt": 2e-3, "steps": 200, "q": START}
+    real, parts = stream.Writer._write, [0]
+
+    def write(self, name, array):
+        parts[0] += 1
+        if parts[0] == 30:
+            self._files[name].close()
+            self._files[name] = open("/dev/full", "ab")  # noqa: SIM115
+        real(self, name, array)
+
+    monkeypatch.setattr(stream.Writer, "_write", write)
+    monkeypatch.setattr(stream, "_MOST_BYTES", 1000.0)
+    with pytest.raises(la.StateError, match="No space left on device; the .* steps before are kept"):
+        la.simulate(model, record_to=tmp_path / "run.h5", **how)
+    monkeypatch.undo()
+    whole = la.simulate(model, **how)
+    kept = la.open(tmp_path / "run.h5")
+    assert 0 < kept.steps < 200 and np.array_equal(kept.q, whole.q[: len(kept)])
+    assert np.array_equal(la.simulate(model, record_to=tmp_path / "run.h5", resume=True, **how).q, whole.q)
+
+
 def test_kill_9():
     """See support/kills.py; `make kills` does it fifty times."""
     here = Path(__file__).parents[1]

@@ -1,10 +1,14 @@
-"""python -m support.wheel [PYTHON ...]: build wheel and sdist, install them in new environments, and use them there as a stranger would.
+"""python -m support.wheel [PYTHON ...]: build wheel and sdist into dist/, install them in new environments, use them as a stranger would.
 
-Without arguments: every Python from 3.11 to 3.14 on the path.  The wheel goes into each of them, the sdist into the first.
+The wheel brings intermediate code along (hatch_build.py) for the Python that builds it: its first simulations are timed with that and from
+source, on this processor and for x86-64-v3.  Without arguments: every Python from 3.11 to 3.14 on the path.  The wheel goes into each of
+them, the sdist into the first.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,6 +19,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+FIRST, OTHERS = 5.0, 12.0  # s until the first simulation, and until any other feature is there
+BITCODE = "leastaction/bitcode/"
 
 USE = """
 import os, sys, tempfile, time
@@ -34,24 +40,48 @@ import numba, numpy
 print(f"Python {sys.version.split()[0]}, Numba {numba.__version__}, NumPy {numpy.__version__}: first simulation {first:.1f} s")
 """
 
+# seconds of the process, whole, and a checksum of the numbers
+FEATURE = """
+import hashlib, sys, time
+import numpy as np
+import leastaction as la
+what = sys.argv[1]
+if what == "linearize":
+    model = la.examples.chain(2).compile()
+    numbers = la.linearize(model, la.Variational(), model.state(v=[0.1, 0.2]), 1e-3).A
+elif what == "Variational":
+    numbers = la.simulate(la.examples.robot_arm().compile(), dt=1e-3, steps=100, q={"lift": 0.6, "elbow": 0.6}).q
+else:
+    model = la.examples.four_bar().compile()
+    state = model.state(q=model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}))
+    integrator = la.Maximal() if what == "Maximal" else la.Variational()
+    numbers = la.simulate(model, state, dt=1e-3, steps=100, integrator=integrator).q
+print(time.process_time(), hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).hexdigest())
+"""
+FEATURES = ("Variational", "loop", "linearize", "Maximal")
+ANOTHER_PROCESSOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe,+popcnt"}
 
-def build(into: Path) -> tuple[Path, Path]:
+
+def build(into: Path, work: Path) -> tuple[Path, Path]:
     """(wheel, sdist)"""
-    maker = new_environment(into / "maker", sys.executable)
+    maker = new_environment(work / "maker", sys.executable)
     run(maker, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "hatchling")
-    run(maker, "-m", "hatchling", "build", "--directory", str(into), cwd=ROOT)
-    return next(into.glob("*.whl")), next(into.glob("*.tar.gz"))
+    run(maker, "-m", "hatchling", "build", "-t", "sdist", "--directory", str(into), cwd=ROOT)
+    made = os.environ.get("LEASTACTION_BUILD_BITCODE", "1")  # what hatch_build.py asks for is installed by pip
+    run(maker, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(into), str(ROOT), LEASTACTION_BUILD_BITCODE=made)
+    return max(into.glob("*.whl"), key=os.path.getmtime), max(into.glob("*.tar.gz"), key=os.path.getmtime)
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """All that git knows of the package is in the wheel, and nothing else; the sdist can be built from and tested."""
+    """All that git knows of the package is in the wheel, and nothing else but intermediate code; the sdist can be built from and tested."""
     known = subprocess.run(["git", "ls-files", "src/leastaction"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     wanted = {name.removeprefix("src/") for name in known}
-    inside = {name for name in zipfile.ZipFile(wheel).namelist() if not name.split("/")[0].endswith(".dist-info")}
+    names = zipfile.ZipFile(wheel).namelist()
+    inside = {name for name in names if not name.split("/")[0].endswith(".dist-info") and not name.startswith(BITCODE)}
     assert inside == wanted, f"in the wheel but not in git: {sorted(inside - wanted)}; missing: {sorted(wanted - inside)}"
     with tarfile.open(sdist) as archive:
         names = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
-    assert {"pyproject.toml", "LICENSE", "README.md", *known} <= names, sorted(set(known) - names)[:5]
+    assert {"pyproject.toml", "LICENSE", "README.md", "hatch_build.py", *known} <= names, sorted(set(known) - names)[:5]
 
 
 def new_environment(folder: Path, python: str) -> Path:
@@ -59,26 +89,54 @@ def new_environment(folder: Path, python: str) -> Path:
     return folder / "bin" / "python"
 
 
-def run(python: Path, *words: str, cwd: Path | None = None) -> str:
-    done = subprocess.run([str(python), *words], cwd=cwd or python.parent, capture_output=True, text=True)
+def run(python: Path, *words: str, cwd: Path | None = None, **environment: str) -> str:
+    where, settings = cwd or python.parent, {**os.environ, **environment}
+    done = subprocess.run([str(python), *words], cwd=where, capture_output=True, text=True, env=settings)
     if done.returncode:
         sys.exit(f"{python} {' '.join(words)[:200]}\n{done.stdout}\n{done.stderr}")
     return done.stdout
 
 
+def cold_starts(python: Path, work: Path) -> list[str]:
+    """Processor seconds until the first result of a feature with an empty cache; names of those that took too long."""
+    print("processor seconds of the first use   from the wheel   from source")
+    late = []
+    for what in FEATURES:
+        found = {}
+        for way, settings in (("wheel", {}), ("source", {"LEASTACTION_BITCODE": "0"})):
+            cache = str(work / f"cache {what} {way}")
+            found[way] = run(python, "-c", FEATURE, what, LEASTACTION_CACHE_DIR=cache, **settings).split()
+        assert found["wheel"][1] == found["source"][1], f"{what}: other numbers than from source"
+        seconds = float(found["wheel"][0])
+        print(f"{what:35} {seconds:16.1f} {float(found['source'][0]):13.1f}", flush=True)
+        late += [what] if seconds > (FIRST if what == FEATURES[0] else OTHERS) else []
+    if platform.machine() == "x86_64":
+        found = run(python, "-c", FEATURE, FEATURES[0], LEASTACTION_CACHE_DIR=str(work / "another"), **ANOTHER_PROCESSOR).split()
+        print(f"{FEATURES[0] + ', x86-64-v3':35} {float(found[0]):16.1f}")
+    return late
+
+
 def main() -> None:
     found = sys.argv[1:] or [p for p in (f"python3.{minor}" for minor in range(11, 15)) if works(p)]
     with tempfile.TemporaryDirectory() as folder:
-        wheel, sdist = build(Path(folder))
+        into = ROOT / "dist"
+        into.mkdir(exist_ok=True)
+        wheel, sdist = build(into, Path(folder))
         check_contents(wheel, sdist)
-        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB; {sdist.name}: {sdist.stat().st_size / 1e6:.2f} MB; complete")
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB; {sdist.name}: {sdist.stat().st_size / 1e6:.2f} MB; complete", flush=True)
+        late = []
         for k, (what, python) in enumerate([(sdist, found[0]), *((wheel, p) for p in found)]):
             began = time.perf_counter()
             there = new_environment(Path(folder) / f"user{k}", python)
             run(there, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(what))
             installed = time.perf_counter() - began
+            tag = run(there, "-c", "import sys; print(sys.implementation.cache_tag)").strip()
+            if what is wheel and tag == sys.implementation.cache_tag:
+                late = cold_starts(there, Path(folder))
             print(f"{what.suffix[1:]:4} on {run(there, '-c', USE).strip()}, installed in {installed:.0f} s", flush=True)
             shutil.rmtree(there.parents[1])
+    if late:
+        sys.exit(f"slower than {FIRST:g} s for {FEATURES[0]}, {OTHERS:g} s for the others: {', '.join(late)}")
 
 
 def works(python: str) -> bool:

@@ -109,6 +109,7 @@ def warm(*beginning: Any) -> None:
     integrators = [name for name in la.__all__ if _is_integrator(getattr(la, name))]
     tasks: list[tuple[Callable[..., str], tuple[str, ...]]] = [(_simulate, (name, "loop")) for name in ("Maximal", "Variational", "RK4")]
     tasks += [(task, (name, "chain")) for name in integrators for task in (_simulate, _roll_out)]
+    tasks += [(_simulate, ("Variational", "driven")), (_simulate, ("Variational", "rolling"))]
     tasks += [(_simulate, ("Variational", "loop", "midpoint")), (_dynamics, ("chain",)), (_dynamics, ("loop",))]
     # processes that start afresh: what the first one has loaded does not decide what the others compile
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), beginning[0] if beginning else None, beginning[1:]) as pool:
@@ -130,8 +131,19 @@ def _example(name: str) -> tuple[la.Model, la.State]:
     if name == "chain":
         chain = la.examples.chain(2).compile()
         return chain, chain.state(v=[0.1, 0.2])
+    if example_of_its_own := {"driven": _driven, "rolling": la.examples.chaplygin_sleigh}.get(name):
+        model = example_of_its_own().compile()
+        return model, model.state()
     loop = la.examples.four_bar().compile()
     return loop, loop.state(q=loop.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}))
+
+
+def _driven() -> la.Mechanism:
+    """With what is taken at the end of a step: a servo and dry friction."""
+    mechanism = la.examples.chain(2)
+    mechanism.add_servo(la.Servo("link1", kp=10.0, kd=1.0))
+    mechanism.add_force(la.DryFriction("link2", 0.1))
+    return mechanism
 
 
 def _simulate(name: str, example: str, quadrature: str = "") -> str:

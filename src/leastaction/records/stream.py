@@ -17,6 +17,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from io import FileIO
 from os import PathLike
@@ -91,7 +92,12 @@ def record(path: str | PathLike[str], parts: Parts, resume: bool, progress: bool
                 except BaseException as error:
                     error.add_note(f"{str(where)!r} holds {writer.steps} steps: la.open reads them, simulate(..., resume=True) goes on")
                     raise
-                writer.append(part)
+                safe = writer.steps
+                try:
+                    writer.append(part)
+                except OSError as error:
+                    kept = f"the {safe} steps before are kept: make room, and go on with resume=True"
+                    raise StateError(f"{str(where)!r} cannot be written any more: {error.strerror}; {kept}") from error
                 bar.update(writer.steps - began)
                 if time.perf_counter() - tick < 0.5 * _SECONDS:
                     nodes = min(2 * nodes, most)
@@ -143,7 +149,8 @@ class Writer:
 
     def __exit__(self, *reason: object) -> None:
         for file in self._files.values():
-            file.close()
+            with suppress(OSError):  # of a full disk, where what could not be written does not count
+                file.close()
         self._lock.close()
 
     def append(self, part: Trajectory, first: bool = False) -> None:
