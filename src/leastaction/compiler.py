@@ -83,7 +83,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
         shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes,
         motors=_driving(mechanism.motors, "motor", moving), servos=_driving(mechanism.servos, "servo", moving),
-        description=mechanism.snapshot(),
+        slack=mechanism.slack, description=mechanism.snapshot(),
     )  # fmt: skip
     _check_inertias(model)
     _check_mass(model)

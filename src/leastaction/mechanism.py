@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 WORLD = "world"
+LARGEST_SLACK = 1e-2  # rad
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +69,10 @@ class Mechanism:
     1
     """
 
-    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism"):
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), name: str = "mechanism", slack: float = 1e-5):
         self.name = checked_name(name, "name of the mechanism")
         self.gravity = gravity
+        self.slack = slack
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
         self.forces: list[Force] = []
@@ -91,6 +93,21 @@ class Mechanism:
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
         self._gravity = numbers(value, "gravity", MechanismError, (3,))
+
+    @property
+    def slack(self) -> float:
+        """By how much constraints may contradict each other, rad, lengths over the size of the mechanism: rows that follow from others up
+        to it are left out and named in `run.redundant`, as those of loops in files with six digits.  0: none are.  docs/constraints.md"""
+        return self._slack
+
+    @slack.setter
+    def slack(self, value: float) -> None:
+        self._slack = number(value, "slack", MechanismError)
+        if not 0.0 <= self._slack <= LARGEST_SLACK:
+            raise MechanismError(
+                f"slack = {shown(value)}; it needs a number from 0 to {LARGEST_SLACK:g} rad: loops that are further from closing are "
+                "described wrongly"
+            )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ class Model:
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     law_energies: tuple[bool, ...] = ()  #: which laws on bodies have an energy
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
+    slack: float = 0.0  #: by how much constraints may contradict each other, see `Mechanism.slack`
     description: Mechanism | None = field(default=None)  #: what it was compiled from, as it was then
 
     @cached_property
@@ -247,7 +248,7 @@ class Model:
     def _compared(self) -> tuple[Any, ...]:
         return (
             self.name, self.body_names, self.joint_names, self.tree, self.frames, self.fixed_potential, self.closures, self.parts,
-            self.notes, self.motors, self.servos, self.specialised is None,
+            self.notes, self.motors, self.servos, self.slack, self.specialised is None,
         )  # fmt: skip
 
     def __hash__(self) -> int:

@@ -25,6 +25,7 @@ from .integrators import Integrator, Variational
 from .integrators.background import Switch, switch_for
 from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
+from .integrators.loops import ASSEMBLY, inside, watched
 from .integrators.memory import Continuation, Memory
 from .integrators.watch import LimitWatch
 from .kernels.stepping.record import EVERY, ROWS, Record, add_step, copy_row, rewind
@@ -72,6 +73,7 @@ def simulate(
     progress: bool | None = None,
     guard: bool = False,
     limits: str = "stop",
+    assembly: str = "stop",
     strict: bool = False,
     when: When = None,
     every: Every | Sequence[Every] | None = None,
@@ -91,6 +93,9 @@ def simulate(
     guard         subdivide steps that cannot be solved, or whose solution is not the one that continues the motion (integrators/guard.py)
     limits        "stop": the run ends with the first node where a joint is beyond its limit, and `message` names it, because stops of
                   joints are not simulated: what follows is not what the mechanism does; "ignore": joints pass, and `warnings` names them
+    assembly      where loops pass a singular position (links in line), from which they can go on in more than one way, and a step does not
+                  continue the motion: "stop" ends the run with an error that names the time and the constraints, "continue" steps over
+                  the position and follows the motion, "ignore" goes on with whatever was solved.  docs/constraints.md
     strict        an energy that cannot be explained (run.warnings) is an error, whose trajectory ends at the node before it
     when          events to watch for: la.passes(...), la.crosses(...), la.Event(...), a function (t, state) -> number that passes zero,
                   or a list; what is found, located within its step, is `run.events`; a terminal event ends the run.  docs/events.md
@@ -102,7 +107,7 @@ def simulate(
                   `run.specialised_from` says at which step, and given in place of "background" that number repeats the run.
                   docs/specialise.md
     """
-    simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits, when=when)
+    simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits, assembly=assembly, when=when)
     simulator._schedule = simulator._scheduled(every)
     tau = with_targets(model, tau, targets, control)
     if resume and record_to is None:
@@ -145,6 +150,7 @@ class Simulator:
         v: Coordinates = None,
         guard: bool = False,
         limits: str = "stop",
+        assembly: str = "stop",
         when: When = None,
     ):
         checked_model(model)
@@ -162,6 +168,7 @@ class Simulator:
         if guard:
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")
+        self.assembly = checked_choice(assembly, ASSEMBLY, "assembly")
         self._limits = LimitWatch(model)
         self._stops = self._limits if self._limits and self.limits == "stop" else None
         events = () if when is None else checked_events(when)
@@ -208,7 +215,8 @@ class Simulator:
 
     def _set_up(self, stepper: Stepper, begun: State) -> None:
         """Go on with this stepper, which was started from the state `begun`."""
-        self._stepper, self._begun = stepper, begun
+        self._stepper = watched(stepper, begun, self.assembly)
+        self._begun = begun
         self._lent: Continuation | None = None  # somebody has it, and nothing is copied before the stepper moves
         self._now = stepper.make_record(1, 1)  # the present node
         stepper.advance(0, self._tau, self._now)  # sets the first node up
@@ -248,7 +256,8 @@ class Simulator:
 
     def _continuation(self) -> Continuation:
         if self._lent is None:
-            self._lent = Continuation(self.integrator, self.dt, self._begun, self.t, self.q, self._stepper)
+            inner, begun = inside(self._stepper, self._begun)
+            self._lent = Continuation(self.integrator, self.dt, begun, self.t, self.q, inner)
         return self._lent
 
     def _before_moving(self) -> None:
@@ -333,7 +342,7 @@ class Simulator:
         with self._alone:
             now = self._node()
             turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
-            self._set_up(self.integrator.turn_round(self._stepper, turned), turned)
+            self._set_up(self.integrator.turn_round(inside(self._stepper, turned)[0], turned), turned)
 
     def run(
         self,

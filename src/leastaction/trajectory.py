@@ -138,25 +138,17 @@ class Trajectory:
     @cached_property
     def work(self) -> Array:
         """(T,) work since the first node, J: of joint forces, control laws, servos, wrenches, functions of yours, prescribed motions."""
-        tau = None if self.tau is None else self.tau[:, : self.model.nv]
-        tau = tau if tau is not None and tau.any() else None
-        self._need_all_nodes("work", bool(tau is not None or self.model.servos or ledger.acts(self.model)))
-        applied = ledger.summed(self.t, ledger.applied_powers(self.model, self.t, self.q, self.v))
-        steps = ledger.driving_work(self.model, self.t, self.q, self.multipliers)
-        if tau is not None:
-            steps = steps + 0.5 * np.diff(self.t) * np.sum(tau * (self.v[1:] + self.v[:-1]), axis=1)
-        if self.model.servos and self.steps:
-            inputs = self.model.inputs()[None] if self.tau is None else self.tau
-            implicit = self.integrator.recording(self.dt)[0] == KICKED_MOMENTUM
-            steps = steps + ledger.servo_work(self.model, self.t, self.q, self.v, inputs, implicit)
-        return applied + np.concatenate([[0.0], np.cumsum(steps)])
+        inputs = self.model.inputs()[None] if self.tau is None else self.tau
+        pushed = bool(inputs[:, : self.model.nv].any())
+        self._need_all_nodes("work", bool(pushed or self.model.servos or ledger.acts(self.model)))
+        implicit = self.integrator.recording(self.dt)[0] == KICKED_MOMENTUM
+        return ledger.work(self.model, self.t, self.q, self.v, self.multipliers, inputs, implicit)
 
     @cached_property
     def dissipated(self) -> Array:
         """(T,) energy that dampers and dry friction have turned into heat since the first node, J."""
         self._need_all_nodes("dissipated", bool(self.model.tree.has_dampers or self.model.tree.has_friction))
-        viscous = ledger.summed(self.t, np.sum(self.model.tree.damping * self.v**2, axis=1))
-        return viscous + np.concatenate([[0.0], np.cumsum(ledger.friction_loss(self.model, self.q))])
+        return ledger.dissipated(self.model, self.t, self.q, self.v)
 
     @property
     def targets(self) -> Array:

@@ -6,37 +6,49 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
+from ..compiling.decorators import Direct
 from ..constraints.base import SPHERE, Closure
 from ..coordinates import ties as tree
 from ..coordinates.network import Network
 from ..dynamics import Evaluation, Evaluator, momentum
 from ..errors import MechanismError, StateError
+from ..joints.rows import DOT, Row
 from ..kernels.constraints import velocities as constrained
 from ..kernels.maximal import evaluate as kernels
 from ..kernels.maximal import layout as M
 from ..kernels.stepping.evaluation import KICKED_MOMENTUM, VELOCITY
 from ..model import Model
+from . import nearly
 
 Array = NDArray[np.float64]
 
 _DEPENDENT = 1e-9  # singular values relative to the largest below which rows count as dependent
 _CLOSED = 1e-8  # m or rad: what a start may miss the constraints by
+_KNOWN = 8  # starts of a model whose rows are remembered: a run asks several times
+_NEARLY = 1e-2  # rad: loops that do not close by less may be meant to
 
 
 class TreeClosing:
     """Evaluates the constraints of a model at joint coordinates and a time."""
 
-    def __init__(self, model: Model, t: float = 0.0):
+    def __init__(self, model: Model, t: float = 0.0, closures: tuple[Closure, ...] | None = None):
         self.model, self.t = model, t
-        self.ties, self.work = tree.make_ties(model), model.make_work()
+        self.closures = model.closures if closures is None else closures
+        self.ties, self.work = tree.make_ties(model, self.closures), model.make_work()
+        self._constrain = Direct(constrained.constraint_values)
+
+    def with_closures(self, closures: tuple[Closure, ...]) -> TreeClosing:
+        """The same of other constraints."""
+        return TreeClosing(self.model, self.t, closures)
 
     def place(self, q: Array) -> None:
-        constrained.constraint_values(self.model.tree, self.work, self.ties, self.t, np.ascontiguousarray(q))
+        self._constrain(self.model.tree, self.work, self.ties, self.t, np.ascontiguousarray(q))
 
     def errors(self, q: Array) -> Array:
         """(m,) values of the rows."""
@@ -60,10 +72,10 @@ class TreeClosing:
 
     def holonomic(self) -> NDArray[np.bool_]:
         """(m,) which rows restrict positions."""
-        return np.array([kept for closure in self.model.closures for kept in closure.holds_positions], dtype=bool)
+        return np.array([kept for closure in self.closures for kept in closure.holds_positions], dtype=bool)
 
     def row_names(self) -> list[str]:
-        return tree.row_names(self.model.closures)
+        return tree.row_names(self.closures)
 
 
 class Closing:
@@ -137,19 +149,49 @@ class Reduction:
     closures: tuple[Closure, ...]
     dropped: tuple[str, ...]
     kept: NDArray[np.bool_]  #: which rows of the model's closures are still there
+    relaxed: bool = False  #: do rows that are left out follow from the others only nearly?  Then frames of the closures were moved
+    choice: nearly.Choice | None = None  #: how good the rows that are kept are; None: there was no choice
+
+    @cached_property
+    def lasts(self) -> bool:
+        """Are the rows a good choice elsewhere too?"""
+        return self.choice is None or self.choice.lasts
 
 
 def assemble(model: Model, q: Array, hold: tuple[str, ...] = (), t: float = 0.0, tol: float = 1e-12) -> Array:
     """Coordinates near q that satisfy the constraints: Gauss-Newton with the smallest change of the joints not held."""
     if not model.closures:
         return q
-    return _assemble(TreeClosing(model, t), q, hold, tol)
+    closing = TreeClosing(model, t)
+    try:
+        return _assemble(closing, q, hold, tol)
+    except StateError as error:
+        found, worst = nearly.settle(closing, q, _held(model, hold)) if model.slack else (q, np.inf)
+        if worst <= model.slack:
+            return found
+        if worst < _NEARLY:
+            raise StateError(
+                f"{error}. They can be satisfied up to {worst:.2g} rad (lengths over the size of the mechanism), more than its slack of "
+                f"{model.slack:g}: if its loops are out of line by that much, mechanism.slack = {_rounded_up(3.0 * worst):g} lets them run"
+            ) from None
+        raise
+
+
+def _rounded_up(x: float) -> float:
+    """To one digit."""
+    unit = 10.0 ** np.floor(np.log10(x))
+    return float(np.ceil(x / unit) * unit)
+
+
+def _held(model: Model, hold: tuple[str, ...]) -> NDArray[np.bool_]:
+    held = np.zeros(model.nv, dtype=bool)
+    for name in hold:
+        held[model.v_slice(name)] = True
+    return held
 
 
 def _assemble(closing: TreeClosing | Closing, q: Array, hold: tuple[str, ...] = (), tol: float = 1e-12) -> Array:
-    model, held = closing.model, np.zeros(closing.model.nv, dtype=bool)
-    for name in hold:
-        held[model.v_slice(name)] = True
+    model, held = closing.model, _held(closing.model, hold)
     positions = closing.holonomic()
     q = q.copy()
     best, stalled = np.inf, 0
@@ -201,14 +243,31 @@ class ClosedEvaluator:
         self.model = model
         self._evaluator = Evaluator(model)
         self._ties: tree.Ties | None = None
+        self._choice: nearly.Choice | None = None
 
     def __call__(self, what: int, half_step: float, q: Array, recorded: Array, t: Array) -> Evaluation:
         """As Evaluator, at the times t (T,)."""
         if not self.model.closures or what == VELOCITY:
             return self._evaluator(what, half_step, q, recorded)
         if self._ties is None:
-            self._ties = tree.make_ties(self.model, reduce(self.model, q[0], float(t[0])).closures)
-        return self._evaluator(what, half_step, q, recorded, t, self._ties)
+            self._choose(q[0], float(t[0]))
+        if self._choice is None:
+            return self._evaluator(what, half_step, q, recorded, t, self._ties)
+        parts, begun = [], 0
+        for k in range(len(t)):  # as long as the rows are a good choice
+            if self._choice.worth(q[k]) < nearly.GOOD:
+                if k > begun:
+                    parts.append(self._evaluator(what, half_step, q[begun:k], recorded[begun:k], t[begun:k], self._ties))
+                begun = k
+                self._choose(q[k], float(t[k]))
+        parts.append(self._evaluator(what, half_step, q[begun:], recorded[begun:], t[begun:], self._ties))
+        return Evaluation(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _choose(self, q: Array, t: float) -> None:
+        reduction = reduce(self.model, q, t)
+        self._ties = tree.make_ties(self.model, reduction.closures)
+        if self._choice is not None or not reduction.lasts:
+            self._choice = reduction.choice
 
 
 _on_the_way = ContextVar("on the way", default=False)
@@ -228,7 +287,15 @@ def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:
     """A start that violates the constraints is an error that names the worst row."""
     if not model.closures or _on_the_way.get():
         return
-    closing = TreeClosing(model, t)
+    violated = _violation(TreeClosing(model, t), q, v)
+    if violated and model.slack and (reduction := reduce(model, q, t)).relaxed:
+        violated = _violation(TreeClosing(model, t, reduction.closures), q, v)
+    if violated:
+        raise StateError(violated)
+
+
+def _violation(closing: TreeClosing, q: Array, v: Array) -> str:
+    """A sentence on the row that is violated most; empty if none is."""
     names = closing.row_names()
     for values, what, remedy in (
         (closing.errors(q), "is off by", "q = model.assemble(q)"),
@@ -237,10 +304,9 @@ def check_start(model: Model, q: Array, v: Array, t: float = 0.0) -> None:
         worst = int(np.argmax(np.abs(values)))
         limit = _CLOSED * (1.0 if what == "is off by" else max(1.0, float(np.abs(v).max())))
         if abs(values[worst]) > limit:
-            raise StateError(
-                f"the start violates {names[worst]}, which {what} {values[worst]:.3g}; make it consistent with {remedy}"
-                + ("" if what == "is off by" else _say_if_locked(model, q, v, t))
-            )
+            locked = "" if what == "is off by" else _say_if_locked(closing.model, q, v, closing.t)
+            return f"the start violates {names[worst]}, which {what} {values[worst]:.3g}; make it consistent with {remedy}{locked}"
+    return ""
 
 
 def _say_if_locked(model: Model, q: Array, v: Array, t: float) -> str:
@@ -285,32 +351,81 @@ def reduce(model: Model, q: Array, t: float = 0.0) -> Reduction:
     A row is redundant where a combination of rows vanishes for every joint motion.  At a single configuration that can also be a
     passing singularity (links in line), so neighbours decide.  Rows on positions are kept before rows on velocities, which would let
     them drift.  Rows on velocities that depend on each other at q and not beside it contradict each other: the mechanism would lock.
+    Rows on positions that follow from others up to the slack of the mechanism are left out too (nearly.py).
     """
     if not model.closures:
         return Reduction((), (), np.ones(0, dtype=bool))
+    known: dict[tuple[bytes, float], Reduction] = model.__dict__.setdefault("_reductions", {})
+    found = known.get((q.tobytes(), t))
+    if found is None:
+        if len(known) >= _KNOWN:
+            known.clear()
+        known[q.tobytes(), t] = found = _reduce(model, q, t)
+    return found
+
+
+def _reduce(model: Model, q: Array, t: float) -> Reduction:
     closing = TreeClosing(model, t)
+    positions = closing.holonomic()
+    if model.slack and np.abs(closing.errors(q)).max() > _CLOSED:
+        relaxed = _relaxed(closing, q, positions)
+        if relaxed is not None:
+            return relaxed
     samples = _neighbours(closing, q)
     jacobians = [closing.jacobian(x) for x in samples]
-    names, positions = closing.row_names(), closing.holonomic()
+    names = closing.row_names()
     kept = _kept(jacobians, positions)
+    if not kept.all() and kept.any() and nearly.Choice(closing, q, kept).worth(q) < 2.0 * nearly.GOOD:
+        kept = _kept(jacobians, positions, 1.0)
     if not kept.any():
         raise MechanismError(f"the constraints {listed(names)} hold by themselves: nothing they restrict can move; leave them out")
     if not positions.all():
         _refuse_locking(jacobians, kept, positions, names)
         _refuse_contradiction(jacobians, [closing.right_sides(x) for x in samples], kept & ~positions, kept, names)
+    relaxed = _relaxed(closing, q, positions) if positions.all() and not nearly.independent(closing, samples, kept) else None
+    return _reduction(closing, q, model.closures, names, kept, False) if relaxed is None else relaxed
+
+
+def _relaxed(closing: TreeClosing, q: Array, positions: NDArray[np.bool_]) -> Reduction | None:
+    """Without rows that nearly follow from others; None if there are none.  Rows on velocities are left as they are."""
+    found = nearly.find(closing, q, lambda js, rank: _independent_rows(js, rank, *_none_and_all(js[0]))) if positions.all() else None
+    if found is None:
+        return None
+    named = zip(closing.row_names(), found.sizes, _rows(closing.closures), strict=True)
+    return _reduction(closing, q, found.closures, [_with_size(*row) for row in named], found.kept, True)
+
+
+def _reduction(
+    closing: TreeClosing, q: Array, all_closures: tuple[Closure, ...], names: list[str], kept: NDArray[np.bool_], relaxed: bool
+) -> Reduction:
+    """Closures with those of their rows that are kept."""
     dropped = tuple(name for name, k in zip(names, kept, strict=True) if not k)
     closures, row = [], 0
-    for closure in model.closures:
+    for closure in all_closures:
         rows = tuple(r for k, r in enumerate(closure.rows) if kept[row + k])
         row += closure.size
         if rows:
             if len(rows) != closure.size and closure.kind == SPHERE:
                 raise MechanismError(f"{closure.name} is partly implied by the other constraints ({listed(dropped)}); restrict less")
             closures.append(replace(closure, rows=rows))
-    return Reduction(tuple(closures), dropped, kept)
+    choice = None if kept.all() else nearly.Choice(closing, q, kept)
+    return Reduction(tuple(closures), dropped, kept, relaxed, choice)
 
 
-def _kept(jacobians: list[Array], positions: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _rows(closures: tuple[Closure, ...]) -> list[Row]:
+    return [row for closure in closures for row in closure.rows]
+
+
+def _with_size(name: str, size: float, row: Row) -> str:
+    """A row that is left out, and by how much it is off, if it is."""
+    return name if size < _CLOSED else f"{name} (nearly: off by {size:.1e} {'rad' if row.kind == DOT else 'm'} around the start)"
+
+
+def _none_and_all(rows: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return np.zeros(len(rows), dtype=bool), np.ones(len(rows), dtype=bool)
+
+
+def _kept(jacobians: list[Array], positions: NDArray[np.bool_], nearly_as_good: float = 0.3) -> NDArray[np.bool_]:
     """Independent rows, those on positions first."""
     kept = np.zeros(len(positions), dtype=bool)
     for rows in (positions, np.ones(len(positions), dtype=bool)):
@@ -319,7 +434,7 @@ def _kept(jacobians: list[Array], positions: NDArray[np.bool_]) -> NDArray[np.bo
         if rank == int(rows.sum()):
             kept = rows.copy()
         elif rank > int(kept.sum()):
-            kept = _independent_rows([j for j, r in zip(jacobians, ranks, strict=True) if r == rank], rank, kept, rows)
+            kept = _independent_rows([j for j, r in zip(jacobians, ranks, strict=True) if r == rank], rank, kept, rows, nearly_as_good)
         if rows.all():
             break
     return kept
@@ -379,7 +494,9 @@ def _rank(jacobian: Array, rows: NDArray[np.bool_]) -> int:
     return int(np.sum(np.linalg.svd(jacobian[rows], compute_uv=False) > _DEPENDENT * max(largest, 1e-300)))
 
 
-def _independent_rows(jacobians: list[Array], rank: int, kept: NDArray[np.bool_], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _independent_rows(
+    jacobians: list[Array], rank: int, kept: NDArray[np.bool_], rows: NDArray[np.bool_], nearly_as_good: float = 1.0
+) -> NDArray[np.bool_]:
     """Greedy, beside the rows kept already: always the row that is least explained, in the worst of the configurations, by those taken."""
     left = np.stack(jacobians)
     scale = np.abs(left).max()
@@ -390,7 +507,7 @@ def _independent_rows(jacobians: list[Array], rank: int, kept: NDArray[np.bool_]
     while int(kept.sum()) < rank:
         sizes = np.linalg.norm(left, axis=2).min(axis=0)
         sizes[kept | ~rows] = -1.0
-        best = int(np.argmax(sizes > 0.3 * sizes.max()))  # the first of those that are nearly as good
+        best = int(np.argmax(sizes >= nearly_as_good * sizes.max()))  # the first of those that are nearly as good
         if sizes[best] < _DEPENDENT * scale:
             break
         kept[best] = True

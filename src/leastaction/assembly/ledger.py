@@ -89,6 +89,26 @@ def friction_loss(model: Model, q: Array) -> Array:
     return loss
 
 
+def work(model: Model, t: Array, q: Array, v: Array, multipliers: Array | None, inputs: Array, implicit: bool) -> Array:
+    """(T,) work since the first node, J: of joint forces, servos, wrenches, functions of the user, prescribed motions.
+
+    inputs   (1 or steps, ...) rows of inputs; implicit: as of `servo_work`
+    """
+    steps = driving_work(model, t, q, multipliers)
+    tau = inputs[:, : model.nv]
+    if tau.any():
+        steps = steps + 0.5 * np.diff(t) * np.sum(tau * (v[1:] + v[:-1]), axis=1)
+    if model.servos and len(steps):
+        steps = steps + servo_work(model, t, q, v, inputs, implicit)
+    return summed(t, applied_powers(model, t, q, v)) + np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def dissipated(model: Model, t: Array, q: Array, v: Array) -> Array:
+    """(T,) energy that dampers and dry friction have turned into heat since the first node, J."""
+    viscous = summed(t, np.sum(model.tree.damping * v**2, axis=1))
+    return viscous + np.concatenate([[0.0], np.cumsum(friction_loss(model, q))])
+
+
 def summed(t: Array, powers: Array) -> Array:
     """(T,) work since the first node of powers at the nodes."""
     return np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * (powers[1:] + powers[:-1]))])

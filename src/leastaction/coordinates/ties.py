@@ -102,6 +102,11 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
     return ties
 
 
+def units(ties: Ties) -> Array:
+    """(m,) what an error of every row is compared with: the size of the mechanism, m, or 1 rad."""
+    return ties.least / _LEAST
+
+
 def least_momentum(model: Model, ties: Ties) -> float:
     """Smallest momentum (times a second) that residuals are compared with: that of a motion too small to be seen."""
     mass, size = float(model.tree.body[:, L.MASS].sum()), float(ties.least.max(initial=0.0)) / _LEAST

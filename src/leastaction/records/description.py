@@ -34,7 +34,7 @@ _CLASSES: dict[str, type] = {
 }
 
 _ROUNDING = 1e-9  # relative: constructors normalise axes, and doing so twice may change their last digit
-_KNOWN = {"name", "_gravity", "bodies", "frames", "forces", "constraints", "shapes", "limits", "motors", "servos", "keyframes"}
+_KNOWN = {"name", "_gravity", "_slack", "bodies", "frames", "forces", "constraints", "shapes", "limits", "motors", "servos", "keyframes"}
 _KNOWN |= {"_notes", "_moved_by"}
 
 
@@ -152,7 +152,8 @@ def encode_mechanism(mechanism: Mechanism) -> tuple[dict[str, Any] | None, list[
         return texts
 
     text = {
-        "name": mechanism.name, "gravity": encode(mechanism.gravity), "bodies": each(mechanism.bodies.values(), "body"),
+        "name": mechanism.name, "gravity": encode(mechanism.gravity), "slack": mechanism.slack,
+        "bodies": each(mechanism.bodies.values(), "body"),
         "frames": [[f.name, f.parent, encode(f.placement)] for f in mechanism.frames.values()],
         "forces": each(mechanism.forces, "force"), "constraints": each(mechanism.constraints, "constraint"),
         "shapes": each(mechanism.shapes, "shape"), "limits": each(mechanism.limits.values(), "limit"),
@@ -169,7 +170,7 @@ def encode_mechanism(mechanism: Mechanism) -> tuple[dict[str, Any] | None, list[
 def decode_mechanism(text: dict[str, Any], path: str) -> Mechanism:
     """The mechanism that was written; a FormatError names the file and what is wrong in it."""
     try:
-        mechanism = Mechanism(decode(text["gravity"]), text["name"])
+        mechanism = Mechanism(decode(text["gravity"]), text["name"], text.get("slack", 0.0))
         for body in text["bodies"]:
             _add_body(mechanism, {name: decode(value) for name, value in body.items()})
         for name, parent, placement in text["frames"]:

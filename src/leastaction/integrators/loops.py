@@ -1,0 +1,361 @@
+"""A stepper around the stepper of a mechanism with loops: looks after their singular positions and after the choice of rows.
+
+In a singular position (links in line) a mechanism can go on in more than one way, and a step that ends too close to it is solved by
+standing still there, or on another branch: energy jumps although every equation holds.  Impulses of the constraints that jump, or a step
+that is hard to solve, raise a suspicion, which costs nothing to look for; the energy before and after, with the work of all forces,
+confirms it.
+
+"continue" goes back to a node well before the position and makes a few steps with nodes half a step aside, so that none falls on it: of
+several such ways the one that keeps the energy best is taken.   docs/constraints.md
+
+Rows that are left out because others imply them are chosen at the start.  Of a Bennett linkage no choice is good on the whole way round:
+then another one is made on the way, and the steps go on from there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assembly import ledger
+from ..assembly.closing import ClosedEvaluator, TreeClosing, explain_dependent, on_the_way, project_velocity, reduce
+from ..assembly.nearly import GOOD, Choice, settle
+from ..constraints.base import COORDINATES
+from ..errors import LeastActionError, StateError
+from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, add_step, rewind
+from ..state import State
+from .base import KICKED_MOMENTUM, Advance, Stepper
+from .guard import GuardedStepper
+from .memory import Memory, below_prefix, packed, unpacked, with_prefix
+from .watch import BLOCK, thin
+
+Array = NDArray[np.float64]
+
+ASSEMBLY = ("stop", "continue", "ignore")
+
+_SUDDEN = 4.0  # times: impulses that change by more from one step to the next are suspicious
+_HARD = 3  # evaluations more than usual, of a step that is suspicious
+_WINDOW = 8  # nodes before and after a suspicious one whose energies are compared
+_LOST = 0.05  # of the kinetic energy: what a branch that continues the motion does not lose
+_BACK = 3  # nodes before a suspicious one, from which a singular position is stepped over
+_WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how much nodes are moved aside
+_ACROSS = 5  # steps of a way
+_TURN = 0.2  # rad or m, times what the rows are worth: how far joints move before somebody looks at them again
+_SEVERAL = 16  # steps after which somebody looks in any case
+
+
+def watched(stepper: Stepper, begun: State, assembly: str) -> Stepper:
+    """The stepper, looked after if it keeps loops; begun: the state it was started from."""
+    positions = any(closure.holds_positions[0] for closure in stepper.model.closures)
+    if not positions or assembly == "ignore" or not stepper.multipliers or isinstance(stepper, GuardedStepper):
+        return stepper
+    return LoopStepper(stepper, begun, assembly == "continue")
+
+
+def inside(stepper: Stepper, begun: State) -> tuple[Stepper, State]:
+    """The stepper that is looked after, and the state it was started from; the same if it is not looked after."""
+    return (stepper.base, stepper.begun) if isinstance(stepper, LoopStepper) else (stepper, begun)
+
+
+class LoopStepper(Stepper):
+    """A stepper around another one, which it restarts where that is of use."""
+
+    def __init__(self, base: Stepper, begun: State, follow: bool):
+        super().__init__(base.integrator, base.model, base.dt)
+        self.multipliers, self.keeps_constraints, self.redundant = base.multipliers, base.keeps_constraints, base.redundant
+        self.follow = follow
+        self.crossed: list[float] = []  #: times of singular positions that were stepped over
+        self._evaluate = ClosedEvaluator(base.model)
+        self._fine: Record | None = None
+        self._choice: Choice | None = None
+        self._relaxed = False
+        self._use(base, begun)
+
+    def _use(self, base: Stepper, begun: State) -> None:
+        self.base, self.begun = base, begun
+        # rows in use that have to be looked after; those of driven mechanisms are not exchanged, their impulses do work
+        if self.redundant and not any(closure.kind == COORDINATES for closure in self.model.closures):
+            reduction = reduce(self.model, begun.q, begun.t)
+            self._relaxed = reduction.relaxed
+            if self._choice is not None or not reduction.lasts:
+                self._choice = reduction.choice
+
+    # ------------------------------------------------------------------------------------------------ as any stepper
+
+    def write(self, record: Record) -> None:
+        self.base.write(record)
+
+    def remember(self) -> Memory | None:
+        base = self.base.remember()
+        return None if base is None else {"begun": packed(self.begun)} | with_prefix("base.", base)
+
+    def recall(self, memory: Memory) -> None:
+        begun = unpacked(self.model, memory["begun"])
+        if not np.array_equal(packed(begun), packed(self.begun)):
+            self._use(self._started(begun), begun)
+        self.base.recall(below_prefix("base.", memory))
+
+    def take_over(self, before: Stepper, further: int, length: float) -> None:
+        self.base.take_over(before.base if isinstance(before, LoopStepper) else before, further, length)
+
+    def advance(self, steps: int, tau: Array, record: Record, end: float = np.inf) -> Advance:
+        every, done = int(record.cursor[EVERY]), 0
+        if steps == 0:
+            return self.base.advance(0, tau, record, end)
+        while done < steps:
+            size = min(steps - done, BLOCK if every > 1 else steps, self._patience())
+            forces = tau if len(tau) == 1 else tau[done : done + size]
+            if every == 1:
+                result = self._advance_fine(size, forces, record, end)
+            else:
+                if self._fine is None:
+                    self._fine = self.make_record(BLOCK, BLOCK)
+                rewind(self._fine)
+                result = self._advance_fine(size, forces, self._fine, end)
+                thin(self._fine, record, with_last=False)
+            done += result.steps
+            if result.failure or result.steps == 0:
+                return Advance(done, result.failure, result.residual)
+        return Advance(done)
+
+    # ------------------------------------------------------------------------------------------------ the choice of rows
+
+    def _patience(self) -> int:
+        """Steps after which the rows are looked at."""
+        if self._choice is None:
+            return 2**62
+        now = self._now()
+        turns = _TURN * self._choice.worth(now.q) / max(float(np.abs(now.v).max()) * self.dt, 1e-12)
+        return max(1, int(min(turns, _SEVERAL)))
+
+    def _now(self) -> State:
+        record = self.make_record(1, 1)
+        self.base.write(record)
+        return self._state(record, 0, self.dt)
+
+    def _state(self, record: Record, row: int, length: float) -> State:
+        at = slice(row, row + 1)
+        node = self._evaluate(*self.integrator.recording(length), record.q[at], record.p[at], record.t[at])
+        return State.with_velocity(self.model, float(record.t[row]), record.q[row].copy(), node.p[0], node.v[0])
+
+    def _started(self, state: State, length: float | None = None) -> Stepper:
+        with on_the_way():
+            stepper = self.integrator.start(self.model, state, self.dt if length is None else length)
+        stepper.advance(0, self.model.inputs()[None], stepper.make_record(0, 0))
+        return stepper
+
+    def _choose_rows(self) -> None:
+        """Choose other rows where those in use are no good choice any more."""
+        if self._choice is None:
+            return
+        now = self._now()
+        if self._choice.worth(now.q) < GOOD:
+            model = self.model
+            if self._relaxed:  # where all rows are satisfied as well as they can be: otherwise every choice would add its own error
+                q, _ = settle(TreeClosing(model, now.t), now.q, np.zeros(model.nv, dtype=bool))
+                now = model.state(q, project_velocity(model, q, now.v, now.t), t=now.t)
+            stepper = self._started(now)
+            if stepper.multipliers == self.multipliers:
+                self._use(stepper, now)
+
+    # ------------------------------------------------------------------------------------------------ singular positions
+
+    def _advance_fine(self, steps: int, tau: Array, record: Record, end: float) -> Advance:
+        """Steps of which every node is recorded, none of them beyond a jump."""
+        block = _Block(record, tau)
+        result = self.base.advance(steps, tau, record, end)
+        jump = self._first_jump(block, bool(result.failure))
+        if jump is None:
+            self._choose_rows()
+            return result
+        row, lost = jump
+        reason = self._reason(float(record.t[row]), lost, record.q[row])
+        back = min(max(row - _BACK, block.earliest), block.written + steps - 3)
+        if self.follow and back >= max(block.earliest, 0):
+            made = self._step_over(block, back, min(_ACROSS, block.written + steps - 1 - back))
+            if made is not None:
+                self.crossed.append(float(record.t[row]))
+                return Advance(made)
+        last = max(row - _BACK, block.written - 1)
+        if last >= 0:
+            block.cut(last + 1)
+            state = self._state(record, last, self.dt)
+            self._use(self._started(state), state)
+        return Advance(int(record.cursor[STEPS]) - block.begun, reason, result.residual)
+
+    def _first_jump(self, block: _Block, failed: bool) -> tuple[int, float] | None:
+        """The first row whose energy is another one than before and after it, and the difference, J."""
+        suspicious = block.suspicious()
+        last = block.rows - 1
+        if failed and last > block.earliest:
+            suspicious.append(last)
+        if not suspicious:
+            return None
+        ahead = self._ahead(block) if suspicious[-1] > last - _WINDOW and not failed else None
+        seen = -1
+        for row in suspicious:
+            if row <= seen:
+                continue
+            lost = self._lost(block, row, ahead)
+            if lost != 0.0:
+                return row, lost
+            seen = row
+        return None
+
+    def _ahead(self, block: _Block) -> Record | None:
+        """The nodes that come next, which are forgotten again."""
+        memory = self.base.remember()
+        if memory is None:
+            return None
+        record = self.make_record(_WINDOW, _WINDOW)
+        self.base.advance(_WINDOW, block.tau[-1:], record)
+        self.base.recall(memory)
+        return record
+
+    def _lost(self, block: _Block, row: int, ahead: Record | None) -> float:
+        """Energy that comes or goes about a row, if it is more than the steps around explain; otherwise 0."""
+        nodes = block.around(row, ahead)
+        at = nodes.row
+        before, after = slice(0, at - 1), slice(min(at + 2, len(nodes.t) - 1), None)
+        if at < 2:
+            return 0.0
+        try:
+            balance, kinetic = self._balance(nodes)
+        except StateError:  # the impulses of what drives it are not recorded
+            return 0.0
+        lost = float(np.median(balance[after]) - np.median(balance[before]))
+        usual = float(np.ptp(balance[before]))
+        return lost if not abs(lost) <= max(_LOST * float(kinetic[before].max()), 3.0 * usual) else 0.0
+
+    def _balance(self, nodes: _Nodes) -> tuple[Array, Array]:
+        """Energy that nothing explains, and kinetic energy, at nodes."""
+        what, half_step = self.integrator.recording(self.dt)
+        found = self._evaluate(what, half_step, nodes.q, nodes.p, nodes.t)
+        energy = found.energy.sum(axis=1)
+        work = ledger.work(self.model, nodes.t, nodes.q, found.v, nodes.multipliers, nodes.tau, what == KICKED_MOMENTUM)
+        return energy - energy[0] - work + ledger.dissipated(self.model, nodes.t, nodes.q, found.v), found.energy[:, 0]
+
+    def _step_over(self, block: _Block, row: int, steps: int) -> int | None:
+        """From a row on, with nodes aside of those that led astray.  Returns the steps of the block made by then, None if no way helps."""
+        if steps < 2:
+            return None
+        start = self._state(block.record, row, self.dt)
+        best: tuple[float, list[tuple[State, Array, int]]] | None = None
+        for aside in _WAYS:
+            way = self._way(start, block, row, [1.0 + aside, *[1.0] * (steps - 2), 1.0 - aside])
+            if way is not None and (best is None or way[0] < best[0]):
+                best = way
+            if best is not None and best[0] < 0.1 * _LOST:
+                break
+        if best is None or best[0] > _LOST:
+            return None
+        block.cut(row + 1)
+        for state, impulses, evaluations in best[1]:
+            self._use(self._started(state), state)
+            add_step(block.record, evaluations)
+            self.base.write(block.record)
+            block.record.multipliers[int(block.record.cursor[ROWS]) - 1] = impulses
+        return int(block.record.cursor[STEPS]) - block.begun
+
+    def _way(self, start: State, block: _Block, row: int, lengths: list[float]) -> tuple[float, list[tuple[State, Array, int]]] | None:
+        """Steps of such lengths, and which part of the kinetic energy they lose."""
+        made, state = [], start
+        states = [start]
+        for k, part in enumerate(lengths):
+            tau = block.tau_after(row + k)
+            try:
+                stepper = self._started(state, part * self.dt)
+                record = stepper.make_record(1, 1)
+                result = stepper.advance(1, tau, record)
+                if result.failure:
+                    return None
+                state = self._state(record, 0, part * self.dt)
+            except LeastActionError:
+                return None
+            made.append((state, record.multipliers[0] / part, int(record.evaluations[0])))
+            states.append(state)
+        t, q, v = (np.array([getattr(s, name) for s in states]) for name in ("t", "q", "v"))
+        impulses = np.array([np.zeros(self.multipliers), *(i for _, i, _ in made)])
+        tau = np.concatenate([block.tau_after(row + k) for k in range(len(lengths))])
+        found = self._evaluate(*_BY_MOMENTUM, q, np.array([s.p for s in states]), t)
+        energy = found.energy.sum(axis=1)
+        try:
+            work = ledger.work(self.model, t, q, v, impulses, tau, implicit=True)
+        except StateError:
+            return None
+        balance = energy - energy[0] - work + ledger.dissipated(self.model, t, q, v)
+        return abs(float(balance[-1])) / max(float(found.energy[:, 0].max()), 1e-300), made
+
+    def _reason(self, t: float, lost: float, q: Array) -> str:
+        why = explain_dependent(self.model, q, t, limit=0.05)
+        return (
+            f"about t = {t:g} s the energy jumps by {lost:+.3g} J, which no force explains: the step does not continue the motion"
+            + (f", {why}" if why else "; try a smaller dt")
+            + ("" if self.follow else ". assembly='continue' steps over such positions")
+        )
+
+
+_BY_MOMENTUM = (KICKED_MOMENTUM, 0.0)
+_COLUMNS = ("t", "q", "p", "multipliers")
+
+
+class _Nodes(NamedTuple):
+    """Nodes around a suspicious one."""
+
+    t: Array
+    q: Array
+    p: Array
+    multipliers: Array
+    tau: Array
+    row: int  #: which of them is suspicious
+
+
+class _Block:
+    """What is written to a record from now on."""
+
+    def __init__(self, record: Record, tau: Array):
+        self.record, self.tau = record, tau
+        self.begun, self.written = int(record.cursor[STEPS]), int(record.cursor[ROWS])
+        # joint forces of earlier steps are not known if they change, nor are nodes of another run
+        self.earliest = max(self.written - (2 * _WINDOW if len(tau) == 1 else 1), 0)
+
+    @property
+    def rows(self) -> int:
+        return int(self.record.cursor[ROWS])
+
+    def suspicious(self) -> list[int]:
+        """Rows of the block where impulses jump, or whose step was hard to solve."""
+        rows = self.rows
+        if rows - self.earliest < 4:
+            return []
+        impulses = np.abs(self.record.multipliers[self.earliest : rows]).max(axis=1)
+        impulses = np.maximum(impulses, 1e-2 * float(np.median(impulses)) + 1e-300)
+        ratio = np.ones(len(impulses))
+        ratio[1:] = impulses[1:] / impulses[:-1]
+        if self.earliest == 0:
+            ratio[:2] = 1.0  # the first node has no impulses
+        steps = np.arange(self.earliest, rows) - self.written + self.begun  # that lead to the rows
+        evaluations = np.where(steps >= 0, self.record.evaluations[np.maximum(steps, 0)], 0)
+        hard = evaluations > np.median(evaluations) + _HARD
+        bad = ~((ratio < _SUDDEN) & (ratio > 1.0 / _SUDDEN)) | hard
+        return [int(k) for k in np.flatnonzero(bad) + self.earliest if k >= self.written]
+
+    def around(self, row: int, ahead: Record | None) -> _Nodes:
+        first, last = max(row - _WINDOW, self.earliest), min(row + _WINDOW + 1, self.rows)
+        arrays = [getattr(self.record, name)[first:last] for name in _COLUMNS]
+        tau = self.tau if len(self.tau) == 1 else np.concatenate([self.tau_after(k) for k in range(first, last - 1)])
+        if ahead is not None and last - row <= _WINDOW:
+            more = int(ahead.cursor[ROWS])
+            arrays = [np.concatenate([own, getattr(ahead, name)[:more]]) for own, name in zip(arrays, _COLUMNS, strict=True)]
+            tau = tau if len(self.tau) == 1 else np.concatenate([tau, np.repeat(self.tau[-1:], more, axis=0)])
+        return _Nodes(*arrays, tau, row - first)
+
+    def tau_after(self, row: int) -> Array:
+        """(1, nv) joint forces of the step that starts in a row."""
+        return self.tau if len(self.tau) == 1 else self.tau[min(max(row + 1 - self.written, 0), len(self.tau) - 1)][None]
+
+    def cut(self, rows: int) -> None:
+        """Forget rows, as if they had not been made."""
+        self.record.cursor[ROWS], self.record.cursor[STEPS] = rows, self.begun + rows - self.written
