@@ -88,6 +88,12 @@ def simulate(
     record_to     path of an .h5 file (extra hdf5) that the run is written to while it is made, with little memory however long it is;
                   la.open reads it meanwhile, and after whatever happened to the process.  docs/records.md
     resume        go on with what stands in that file, bit for bit as if the run had never stopped; begin if there is none
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-3, duration=2.0, q={"upper": 1.0}, v={"lower": -0.5})
+    >>> run.converged, len(run)
+    (True, 2001)
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits, when=when)
     simulator._schedule = simulator._scheduled(every)

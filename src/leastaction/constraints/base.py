@@ -19,7 +19,12 @@ ON_VELOCITIES = (SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS)
 
 
 class Constraint(Carrier):
-    """Base class of everything `Mechanism.add_constraint` takes."""
+    """Base class of everything `Mechanism.add_constraint` takes.
+
+    >>> import leastaction as la
+    >>> issubclass(la.Distance, la.Constraint)  # docs/extending.md shows how to write one of yours
+    True
+    """
 
     name: str | None = None  #: what `add_constraint(..., name=...)` called it; otherwise it is called by its kind and what it connects
 

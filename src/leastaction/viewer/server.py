@@ -54,6 +54,9 @@ def view(
     seconds    of the clock after which it ends; by default Ctrl-C ends it
 
     Returns what was recorded, the forces of hands in `run.tau`.  Needs `pip install leastaction[view]`.
+
+    >>> import leastaction as la
+    >>> run = la.view(la.examples.chain(5), q={"link1": 0.9})  # doctest: +SKIP
     """
     compiled = model.compile() if isinstance(model, Mechanism) else model
     if not isinstance(compiled, Model):
