@@ -251,7 +251,7 @@ def _summary(shown: list[_Shown], live: bool) -> str:
     if live:
         return f"{bodies}, {freedoms} · live"
     method = f"{type(run.integrator).__name__}, {run.steps} steps of {1e3 * run.dt:g} ms" if len(shown) == 1 else f"{len(shown)} runs"
-    return f"{bodies}, {freedoms} · {method} · {run.t[-1] - run.t[0]:g} s"
+    return f"{bodies}, {freedoms} · {method} · {run.t[-1] - run.t[0]:g}\u00a0s"
 
 
 def _facts(keyframes: int, nodes: int, error: float, triangles: int, in_files: int) -> str:

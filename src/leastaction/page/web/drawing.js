@@ -303,7 +303,7 @@ class Drawing {
     const up = new Float32Array(this.header.up);
     renderer.begin(camera, this.theme, floor, up);
     this.pixelSize = (camera.pixel * length(subtract(camera.eye, camera.target))) / this.renderer.canvas.clientHeight;
-    for (const run of runs) renderer.draw(this.visible(run), run.base);
+    runs.forEach((run, i) => renderer.behind(i, () => renderer.draw(this.visible(run), run.base)));
     const dynamic = Object.values(this.dynamic).map((batch) => ({ batch }));
     if (shown.grid) renderer.drawFloor();
     if (shown.shadows && renderer.quality >= SHADOWED && camera.eye[2] > floor.height)
