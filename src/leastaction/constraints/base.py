@@ -38,7 +38,12 @@ class Constraint(Carrier):
 
 @dataclass(frozen=True)
 class Closure:
-    """A compiled constraint: equations between two places (kernel row, pose in the frame of that row)."""
+    """A compiled constraint: equations between two places (kernel row, pose in the frame of that row).
+
+    >>> import leastaction as la
+    >>> la.examples.four_bar().compile().closures[0].name
+    "Coincident('anchor', 'tip')"
+    """
 
     name: str  #: for messages
     kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID or SPEEDS

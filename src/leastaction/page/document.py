@@ -37,7 +37,14 @@ MOST_MB = 25.0
 
 @dataclass(frozen=True)
 class Page:
-    """A page as text, and what it holds."""
+    """A page as text, and what it holds.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> page = la.page.make(run)
+    >>> page.megabytes < 0.2, page.pose_error < 1e-4  # MB, m
+    (True, True)
+    """
 
     text: str
     keyframes: int  #: of all runs together
@@ -85,6 +92,12 @@ def make(
     story, code   a sentence for the top of the page and source to fold out at its end
     home        address of a page to go back to
     live        address of a WebSocket that moves the scene from then on: what `la.view` is made of
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> page = la.page.make(run, traces=["tip"])
+    >>> page.nodes, page.text[:15]
+    (101, '<!DOCTYPE html>')
     """
     named = named_runs(runs)
     limit = number(max_mb, "max_mb", StateError)
@@ -130,7 +143,14 @@ def make(
 
 
 def write(runs: Runs, path: Path, **options: Any) -> Page:
-    """Write the page of one or several runs to a file; options as of `make`."""
+    """Write the page of one or several runs to a file; options as of `make`.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     page = la.page.write({"a run": run}, f"{folder}/run.html", title="Two links")
+    """
     page = make(runs, **options)
     FilePath(path).write_text(page.text, encoding="utf-8")
     return page
