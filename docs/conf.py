@@ -24,6 +24,7 @@ html_math_renderer = "mathml"
 exclude_patterns = ["_build", "README.md"]  # the second one is for people who browse the folder
 html_theme = "furo"
 html_title = "leastaction"
+html_show_search_summary = False  # it would fetch pages, which browsers refuse to do from a disk
 html_static_path = ["_static"]
 html_css_files = ["site.css", "cards.css"]
 autodoc_member_order = "groupwise"

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import leastaction as la
+from leastaction.film.browser import Browser, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,6 +69,17 @@ def test_nothing_is_loaded_from_elsewhere(site):
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r"<(?:script|img|iframe)[^>]+src=.?https?:", text), page
         assert not re.findall(r"<link[^>]+rel=.?stylesheet[^>]+href=.?https?:", text), page
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_the_search_works_from_a_disk_with_the_network_cut(site):
+    with Browser(1000, 800) as browser:
+        browser.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        browser.call("Page.navigate", url=f"{(site / 'search.html').as_uri()}?q=marionette")
+        browser.wait_for("document.querySelectorAll('#search-results li').length > 0")
+        found = browser.run("[...document.querySelectorAll('#search-results li a')].map((link) => link.getAttribute('href'))")
+        assert any(link.startswith("api.html") for link in found)
+        assert not browser.problems
 
 
 def test_the_gallery_is_in_it(site):

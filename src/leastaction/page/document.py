@@ -123,7 +123,7 @@ def make(
         sum(len(k.t) for k in found), sum(len(one.run) for one in shown), max(k.error for k in found), reader.kept, reader.found,
     )  # fmt: skip
     heading = title or shown[0].run.model.name
-    notes = [note for one in shown for note in one.notes]
+    notes = [note for one in shown for note in one.notes] if not live else []  # the run of a live view goes on
     header = {"title": heading, "runs": described, "meshes": meshes, "up": short(up), "space": space, "traces": list(traces), "live": live}
     scripts = (*_SCRIPTS[:-1], _LIVE, _SCRIPTS[-1]) if live else _SCRIPTS
     text = Template(_read("page.html")).substitute(
@@ -165,8 +165,9 @@ class _Shown:
         self.notes: list[str] = []
         if len(self.run) < len(run):
             self.notes.append(f"{label}: not finite from t = {run.t[len(self.run)]:g} s on; shown until then.")
-        if not run.converged:
+        if run.message != "finished":
             self.notes.append(f"{label}: {run.message}")
+        self.notes += [f"{label}: {warning}" for warning in run.warnings]
         self.scene = Scene(run.model, self.run.q, reader)
         self.keyframes: Keyframes
         self.arrows: list[tuple[str, int, Array, Array]] = []  # name, row, point on it, vectors (T, 3)
