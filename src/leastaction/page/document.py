@@ -165,9 +165,10 @@ class _Shown:
         self.notes: list[str] = []
         if len(self.run) < len(run):
             self.notes.append(f"{label}: not finite from t = {run.t[len(self.run)]:g} s on; shown until then.")
+        else:
+            self.notes += [f"{label}: {warning}" for warning in run.warnings]
         if run.message != "finished":
             self.notes.append(f"{label}: {run.message}")
-        self.notes += [f"{label}: {warning}" for warning in run.warnings]
         self.scene = Scene(run.model, self.run.q, reader)
         self.keyframes: Keyframes
         self.arrows: list[tuple[str, int, Array, Array]] = []  # name, row, point on it, vectors (T, 3)
