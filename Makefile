@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds combinations fuzz mutation lint robots kills soak memory wheel bench papers docs thumbnails picture clean
+.PHONY: demo test public bounds combinations fuzz mutation lint robots kills soak memory wheel bench papers docs thumbnails screenshots picture clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -84,6 +84,10 @@ docs: $(VENV)/.ready-docs
 # pictures of the gallery, taken in a headless Chromium (make thumbnails NAMES="heavy-top four-bar")
 thumbnails: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.thumbnails $(NAMES)
+
+# screenshots of the documentation: the live view, a notebook (pip install nbconvert ipykernel), the gallery and the site (make docs)
+screenshots: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.screenshots $(NAMES)
 
 # the moving picture of the README
 picture: $(VENV)/.ready-test

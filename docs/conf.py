@@ -17,13 +17,14 @@ from leastaction.gallery.pages import cards, style  # noqa: E402
 project, author = "leastaction", "the leastaction developers"
 release = la.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_fence_as_directive = ["math"]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "README.md"]  # the second one is for people who browse the folder
 html_theme = "furo"
 html_title = "leastaction"
+html_show_search_summary = False  # it would fetch pages, which browsers refuse to do from a disk
 html_static_path = ["_static"]
 html_css_files = ["site.css", "cards.css"]
 autodoc_member_order = "groupwise"
@@ -41,15 +42,25 @@ def _without_files(app, docname, source):
 
 
 def _as_written(app, what, name, object_, options, lines):
-    """Docstrings are plain text that people also read in a terminal: the first sentence, then the rest as it stands."""
-    if not lines:
-        return
-    end = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
-    first, rest = lines[:end], lines[end:]
-    escaped = [re.sub(r"([*`|_\\])", r"\\\1", line).strip() for line in first]
-    while rest and not rest[-1].strip():
-        rest.pop()
-    lines[:] = [*escaped, "", "::", "", *(f"    {line}" for line in rest), ""] if any(r.strip() for r in rest) else [*escaped, ""]
+    """Docstrings are plain text that people also read in a terminal: sentences, tables of arguments as they stand, examples."""
+    paragraphs = re.split(r"\n\s*\n", "\n".join(lines).strip("\n"))
+    lines[:] = [line for i, paragraph in enumerate(paragraphs) for line in _typeset(paragraph.split("\n"), first=i == 0)]
+
+
+_COLUMNS = re.compile(r"^ |(?<![.:;?!]) {2,}\S", re.MULTILINE)  # what is set in columns: an indent, or a gap that does not end a sentence
+
+
+def _typeset(rows: list[str], first: bool) -> list[str]:
+    """One paragraph of a docstring as reStructuredText."""
+    indented = ["", *(f"    {row}" for row in rows), ""]
+    if rows[0].lstrip().startswith(">>>"):
+        return [".. code-block:: pycon", *indented]
+    if not first and _COLUMNS.search("\n".join(rows)):
+        return [".. code-block:: text", *indented]
+    words = re.split(r"`([^`]+)`", " ".join(row.strip() for row in rows))  # every second one stood in back quotes
+    escaped = [re.sub(r"([*`|_\\])", r"\\\1", word) for word in words[::2]]
+    quoted = [f"``{word}``\\ " for word in words[1::2]]
+    return ["".join(part for pair in zip(escaped, [*quoted, ""], strict=True) for part in pair), ""]
 
 
 def _write_reference() -> None:

@@ -165,6 +165,13 @@ class Environments(VectorEnv):
 
     An episode that has ended begins anew with the next step, which ignores its action and gives the reward 0.  With the same seed,
     environment k begins as `Environment` does with seed + k.
+
+    >>> import leastaction as la
+    >>> model = la.examples.cart_pole().compile()
+    >>> many = la.gym.Environments(model, 4, lambda q, v, u: -(q**2).sum(axis=-1), torque={"cart": 5.0})
+    >>> seen, info = many.reset(seed=1)
+    >>> seen.shape
+    (4, 4)
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}

@@ -11,7 +11,14 @@ from .errors import MechanismError
 
 @dataclass(frozen=True)
 class Limit:
-    """Range of a joint with one coordinate.  A run stops where it is left, see `simulate(limits=...)`."""
+    """Range of a joint with one coordinate.  A run stops where it is left, see `simulate(limits=...)`.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(1)
+    >>> _ = mech.add_limit("link1", -0.4, 0.4)
+    >>> mech.compile().limits[0].lower
+    -0.4
+    """
 
     joint: str  #: name of the joint
     lower: float = -inf  #: rad or m

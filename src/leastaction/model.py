@@ -54,6 +54,11 @@ class Model:
 
     Models are equal if the same motions follow from them.  A model is pickled as its description and compiled again where it arrives, with
     machine code from the cache there; one that arrives again, or comes back, is the same object.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> model.nq, model.nv, model.joint_names
+    (2, 2, ('upper', 'lower'))
     """
 
     name: str

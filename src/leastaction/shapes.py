@@ -19,7 +19,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A box around the origin of its frame."""
+    """A box around the origin of its frame.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.double_pendulum()
+    >>> _ = mech.add_shape("lower", la.Box(size=(0.4, 0.3, 0.2)), la.Pose(xyz=(0, 0, -0.5)), color=(0.8, 0.3, 0.2))
+    """
 
     size: Sequence[float]  #: edges along x, y, z, m
 
@@ -32,7 +37,12 @@ class Box(Shape):
 
 @dataclass(frozen=True)
 class Sphere(Shape):
-    """A ball around the origin of its frame."""
+    """A ball around the origin of its frame.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.double_pendulum()
+    >>> _ = mech.add_shape("lower", la.Sphere(radius=0.1), la.Pose(xyz=(0, 0, -0.5)), color=(0.8, 0.3, 0.2))
+    """
 
     radius: float  #: m
 
@@ -42,7 +52,12 @@ class Sphere(Shape):
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
-    """A cylinder around the z axis of its frame, its middle at the origin."""
+    """A cylinder around the z axis of its frame, its middle at the origin.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.double_pendulum()
+    >>> _ = mech.add_shape("lower", la.Cylinder(radius=0.05, length=0.4), la.Pose(xyz=(0, 0, -0.5)), color=(0.8, 0.3, 0.2))
+    """
 
     radius: float  #: m
     length: float  #: m
@@ -54,12 +69,22 @@ class Cylinder(Shape):
 
 @dataclass(frozen=True)
 class Capsule(Cylinder):
-    """A cylinder with a half ball on each end; `length` is that of the cylinder between them."""
+    """A cylinder with a half ball on each end; `length` is that of the cylinder between them.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.double_pendulum()
+    >>> _ = mech.add_shape("lower", la.Capsule(radius=0.05, length=0.4), la.Pose(xyz=(0, 0, -0.5)), color=(0.8, 0.3, 0.2))
+    """
 
 
 @dataclass(frozen=True)
 class Mesh(Shape):
-    """Triangles from a file (STL, OBJ, DAE, glTF), read when they are drawn."""
+    """Triangles from a file (STL, OBJ, DAE, glTF), read when they are drawn.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.double_pendulum()
+    >>> _ = mech.add_shape("lower", la.Mesh("part.stl", scale=(1e-3, 1e-3, 1e-3)))  # a file in millimetres
+    """
 
     path: Path
     scale: Sequence[float] = (1.0, 1.0, 1.0)  #: by which the file's coordinates are multiplied; negative ones mirror

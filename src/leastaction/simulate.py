@@ -106,6 +106,12 @@ def simulate(
     specialise    "background": another process makes code for this mechanism while a long run is under way, which then goes over to it;
                   `run.specialised_from` says at which step, and given in place of "background" that number repeats the run.
                   docs/specialise.md
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-3, duration=2.0, q={"upper": 1.0}, v={"lower": -0.5})
+    >>> run.converged, len(run)
+    (True, 2001)
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits, assembly=assembly, when=when)
     simulator._schedule = simulator._scheduled(every)

@@ -20,7 +20,14 @@ Evaluate = Callable[[float, NDArray[np.float64], NDArray[np.float64]], tuple[NDA
 
 @dataclass(frozen=True, repr=False, eq=False)
 class State:
-    """t (s), coordinates q, momenta p = M(q) v.  `state["joint"]` gives the coordinates of one joint."""
+    """t (s), coordinates q, momenta p = M(q) v.  `state["joint"]` gives the coordinates of one joint.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> state = model.state(q={"link2": 0.5}, v={"link1": 1.0})
+    >>> state["link2"], state.v.round(6)
+    (array([0.5]), array([1., 0.]))
+    """
 
     model: Model
     t: float

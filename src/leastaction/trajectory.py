@@ -38,7 +38,13 @@ Array = NDArray[np.float64]
 
 @dataclass(repr=False, eq=False)
 class Trajectory:
-    """Recorded nodes of a simulation, time first.  v, p, energy and momentum are computed when first asked for."""
+    """Recorded nodes of a simulation, time first.  v, p, energy and momentum are computed when first asked for.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.double_pendulum().compile(), dt=1e-2, duration=1.0, q={"upper": 1.0})
+    >>> run.t.shape, run.q.shape, run["lower"].shape
+    ((101,), (101, 2), (101, 1))
+    """
 
     model: Model
     integrator: Integrator

@@ -144,6 +144,15 @@ def test_a_run_that_meets_a_limit_says_so(arm, capsys):
     assert code == 0 and any("'shoulder' went beyond" in warning for warning in known["warnings"])
 
 
+def test_a_run_that_meets_a_limit_says_what_to_do_and_so_does_its_page(arm, tmp_path, capsys):
+    page = tmp_path / "run.html"
+    words = ["run", str(arm), "--q", "shoulder=1.9", "--v", "shoulder=8", "--page", str(page)]
+    assert main(words) == 3 and "--limits ignore" in capsys.readouterr().out
+    assert "class=warning" in page.read_text() and "went beyond its upper limit" in page.read_text()
+    assert main([*words, "--limits", "ignore"]) == 0
+    assert "limits are ignored" in page.read_text()
+
+
 def test_coupled_joints_start_where_they_must(arm, capsys):
     arm.write_text(ARM.replace("FRICTION", "0").replace("MIMIC", MIMIC))
     code, known = answer(capsys, "run", arm, "--q", "shoulder=0.4", "--duration", 0.01)

@@ -1,5 +1,6 @@
 """The documentation as a site: every page is in it, every link leads somewhere, every public name is in the reference."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import leastaction as la
+from leastaction.film.browser import Browser, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,6 +71,17 @@ def test_nothing_is_loaded_from_elsewhere(site):
         assert not re.findall(r"<link[^>]+rel=.?stylesheet[^>]+href=.?https?:", text), page
 
 
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_the_search_works_from_a_disk_with_the_network_cut(site):
+    with Browser(1000, 800) as browser:
+        browser.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+        browser.call("Page.navigate", url=f"{(site / 'search.html').as_uri()}?q=marionette")
+        browser.wait_for("document.querySelectorAll('#search-results li').length > 0")
+        found = browser.run("[...document.querySelectorAll('#search-results li a')].map((link) => link.getAttribute('href'))")
+        assert any(link.startswith("api.html") for link in found)
+        assert not browser.problems
+
+
 def test_the_gallery_is_in_it(site):
     text = (site / "gallery.html").read_text(encoding="utf-8")
     for entry in la.gallery.ENTRIES:
@@ -77,7 +90,24 @@ def test_the_gallery_is_in_it(site):
 
 def test_equations_of_the_theory_are_numbered(site):
     text = (site / "theory.html").read_text(encoding="utf-8")
-    assert [n for n in "12345" if f'id="equation-{n}"' not in text] == []
+    numbers = re.findall(r'id="equation-(\d+)"', text)
+    assert numbers == re.findall(r"\\tag\{(\d+)\}", (ROOT / "docs" / "theory.md").read_text(encoding="utf-8"))
+    assert numbers == [str(n + 1) for n in range(len(numbers))]  # in the order of the page, without gaps
+
+
+def _cited(text):
+    """Numbers of equations a source says are in docs/theory: "docs/theory (1) to (3)", "docs/theory (4), (5)", "(4) of docs/theory"."""
+    listed = r"\(\d+\)(?:(?:,| to|-| and) ?\(\d+\))*"
+    found = re.findall(rf"docs/theory ({listed})|({listed}) of docs/theory", text)
+    return {int(number) for groups in found for number in re.findall(r"\d+", "".join(groups))}
+
+
+def test_equations_that_sources_cite_are_there():
+    theory = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    numbered = {int(n) for n in re.findall(r"\\tag\{(\d+)\}", theory)}
+    sources = {path: _cited(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")}
+    assert not [f"{path.relative_to(ROOT)}: {cited - numbered}" for path, cited in sources.items() if cited - numbered]
+    assert set().union(*sources.values()) == numbered  # and each of them is where somebody uses it
 
 
 def test_every_public_name_is_in_the_reference(site):
@@ -86,5 +116,13 @@ def test_every_public_name_is_in_the_reference(site):
     assert not missing
 
 
-def test_every_public_name_says_what_it_is():
-    assert not [name for name in la.__all__ if not (getattr(la, name).__doc__ or "").strip()]
+def test_every_public_name_says_what_it_is_and_has_an_example():
+    """Also what is in public modules, but for the mechanisms of la.examples, which are called alike.  Examples are doctests: they run."""
+    things = {f"la.{name}": getattr(la, name) for name in la.__all__}
+    for name, module in list(things.items()):
+        if inspect.ismodule(module) and module is not la.examples:
+            del things[name]
+            things |= {f"{name}.{inner}": getattr(module, inner) for inner in getattr(module, "__all__", [])}
+    things = {name: thing for name, thing in things.items() if callable(thing) or thing is la.examples}
+    assert not [name for name, thing in things.items() if not (thing.__doc__ or "").strip()]
+    assert not [name for name, thing in things.items() if ">>> " not in thing.__doc__]

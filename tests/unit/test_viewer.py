@@ -12,7 +12,7 @@ import pytest
 import leastaction as la
 from leastaction.viewer import session as sessions
 from leastaction.viewer.pull import Pull
-from leastaction.viewer.server import HOST, Server
+from leastaction.viewer.server import HOST, RATE, Server
 from leastaction.viewer.session import Session
 
 
@@ -164,6 +164,26 @@ def test_an_integrator_that_refuses_leaves_everything_as_it_was():
     with pytest.raises(la.LeastActionError):
         live.command({"do": "integrator", "name": "midpoint"})
     assert live.integrator == "as started" and live.advance(0.01) == 10
+
+
+class Clock:
+    """A clock that oversleeps by 2 ms, as those of busy machines do."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds + 2e-3 if seconds > 0.0 else 0.0
+
+
+def test_the_rate_of_frames_is_kept(monkeypatch):
+    monkeypatch.setattr("leastaction.viewer.server.time", Clock())
+    with Server(chain()) as server:
+        server.run(seconds=5.0)
+    assert server.frames == pytest.approx(5.0 * RATE, rel=0.01)
+    assert server.session.state.t == pytest.approx(5.0, abs=0.05)
 
 
 # ---------------------------------------------------------------------------------------------------- who is answered

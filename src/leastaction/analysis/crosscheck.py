@@ -21,7 +21,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Crosscheck:
-    """What `crosscheck` found.  Errors are in q (m, rad) at the common times, largest entry."""
+    """What `crosscheck` found.  Errors are in q (m, rad) at the common times, largest entry.
+
+    >>> import leastaction as la
+    >>> found = la.crosscheck(la.examples.chain(2), dt=1e-3, duration=0.1, q={"link1": 0.5})
+    >>> found.agree
+    True
+    """
 
     minimal: Trajectory
     maximal: Trajectory

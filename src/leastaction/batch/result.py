@@ -28,7 +28,13 @@ _ROWS_AT_ONCE = 4096  # nodes evaluated by a thread at a time
 
 
 class Rollout:
-    """Nodes of many members, (batch, T, ...); NaN after a member's end.  v, p, energy and momentum are computed when first asked for."""
+    """Nodes of many members, (batch, T, ...); NaN after a member's end.  v, p, energy and momentum are computed when first asked for.
+
+    >>> import leastaction as la
+    >>> many = la.rollout(la.examples.double_pendulum().compile(), q={"upper": [0.1, 0.2, 0.3]}, dt=1e-2, steps=10)
+    >>> many.q.shape, many.energy.shape
+    ((3, 11, 2), (3, 11))
+    """
 
     def __init__(
         self,

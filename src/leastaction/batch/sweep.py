@@ -32,7 +32,15 @@ _NOT_RUN = "was not run"
 
 @dataclass(eq=False)
 class Sweep:
-    """Results of a function at many points, in their order."""
+    """Results of a function at many points, in their order.
+
+    >>> import leastaction as la
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(1) as pool:
+    ...     found = la.sweep(lambda x, y: x * y, {"x": [1, 2], "y": [3, 4]}, executor=pool)
+    >>> list(found.results)
+    [3, 4, 6, 8]
+    """
 
     points: list[dict[str, Any]]  #: arguments of every call
     results: list[Any]  #: what the calls returned; None where one failed
@@ -102,6 +110,16 @@ def sweep(
                 with the store; what failed there is tried again
 
     A call that raises is named in `errors`, the others go on.  Points are sent in chunks that take a worker about half a second.
+
+    >>> import leastaction as la
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> def largest_angle(start):
+    ...     run = la.simulate(la.examples.chain(1).compile(), dt=1e-2, duration=2.0, q={"link1": start})
+    ...     return float(abs(run.q).max())
+    >>> with ThreadPoolExecutor(1) as pool:
+    ...     found = la.sweep(largest_angle, {"start": [0.1, 0.2]}, executor=pool)
+    >>> [round(x, 3) for x in found.results]
+    [0.1, 0.2]
     """
     if not callable(task):
         raise StateError(f"task = {shown(task)} is not a function; give one that takes the parameters by name")

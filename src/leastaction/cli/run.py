@@ -51,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         record_to=arguments.out if files.streams(arguments.out) else None, resume=arguments.resume,
         when=stops(arguments.stop, model, state),
     )  # fmt: skip
+    code = 0 if result.message == "finished" or any(event.terminal for event in result.events) else STOPPED
     written = []
     if arguments.out is not None:
         if not files.streams(arguments.out):
@@ -66,9 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(described(result, moved, written), indent=2))
     else:
         print(result)
-        for title, sentences in (("note", (*moved, *model.notes)), ("wrote", written)):
+        hint = ["stops of joints are not simulated; --limits ignore lets joints pass"] if code == STOPPED else []
+        for title, sentences in (("note", (*moved, *model.notes)), ("hint", hint), ("wrote", written)):
             print("".join(f"{title:<11}  {sentence}\n" for sentence in sentences), end="")
-    return 0 if result.message == "finished" or any(event.terminal for event in result.events) else STOPPED
+    return code
 
 
 def described(result: la.Trajectory, moved: list[str], written: list[str]) -> dict[str, Any]:

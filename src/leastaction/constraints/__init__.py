@@ -18,14 +18,26 @@ __all__ = [
 
 
 def values(model, q, t: float = 0.0):
-    """(m,) h(q) of all constraints of a model, m or rad."""
+    """(m,) h(q) of all constraints of a model, m or rad.
+
+    >>> import leastaction as la
+    >>> model = la.examples.four_bar().compile()
+    >>> bool(abs(la.constraints.values(model, model.assemble())).max() < 1e-9)  # m: the loop is closed
+    True
+    """
     from ..coordinates.ties import values as evaluate
 
     return evaluate(model, q, t)
 
 
 def jacobian(model, q, t: float = 0.0):
-    """(m, nv) Dh(q): the constraints allow the joint velocities v with jacobian @ v = 0 (if they do not depend on time)."""
+    """(m, nv) Dh(q): the constraints allow the joint velocities v with jacobian @ v = 0 (if they do not depend on time).
+
+    >>> import leastaction as la
+    >>> model = la.examples.four_bar().compile()
+    >>> la.constraints.jacobian(model, model.assemble()).shape  # two rows, three angles
+    (2, 3)
+    """
     from ..coordinates.ties import jacobian as evaluate
 
     return evaluate(model, q, t)

@@ -19,7 +19,12 @@ ON_VELOCITIES = (SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS)
 
 
 class Constraint(Carrier):
-    """Base class of everything `Mechanism.add_constraint` takes."""
+    """Base class of everything `Mechanism.add_constraint` takes.
+
+    >>> import leastaction as la
+    >>> issubclass(la.Distance, la.Constraint)  # docs/extending.md shows how to write one of yours
+    True
+    """
 
     name: str | None = None  #: what `add_constraint(..., name=...)` called it; otherwise it is called by its kind and what it connects
 
@@ -33,7 +38,12 @@ class Constraint(Carrier):
 
 @dataclass(frozen=True)
 class Closure:
-    """A compiled constraint: equations between two places (kernel row, pose in the frame of that row)."""
+    """A compiled constraint: equations between two places (kernel row, pose in the frame of that row).
+
+    >>> import leastaction as la
+    >>> la.examples.four_bar().compile().closures[0].name
+    "Coincident('anchor', 'tip')"
+    """
 
     name: str  #: for messages
     kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID or SPEEDS

@@ -16,6 +16,11 @@ class Close(Constraint):
 
     Rows that the other joints of a loop imply already (a planar loop closed by a revolute joint has three of them) are left out
     when a simulation starts; `la.Maximal` says which.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(3)
+    >>> _ = mech.add_frame("anchor", placement=la.Pose(xyz=(1.5, 0, 0)))
+    >>> _ = mech.add_constraint(la.Close(la.Revolute(axis=(0, 1, 0)), "tip", "anchor"))  # a pin: now it is a four-bar linkage
     """
 
     def __init__(self, joint: Joint, a: str, b: str):

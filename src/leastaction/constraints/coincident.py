@@ -16,6 +16,15 @@ class Coincident(Constraint):
     """The origins of two frames coincide, or only along the given `directions` (axes of frame a, one to three of them).
 
     A planar loop needs the two directions of its plane: Coincident("tip", "anchor", directions=[(1, 0, 0), (0, 0, 1)]).
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(3)
+    >>> _ = mech.add_frame("anchor", placement=la.Pose(xyz=(1.5, 0, 0)))
+    >>> _ = mech.add_constraint(la.Coincident("tip", "anchor", directions=[(1, 0, 0), (0, 0, 1)]))
+    >>> model = mech.compile()
+    >>> q = model.assemble({"link1": 0.3, "link2": -1.5, "link3": -1.2})
+    >>> la.dynamics.pose(model, q, "tip").p.round(6) + 0.0
+    array([1.5, 0. , 0. ])
     """
 
     def __init__(self, a: str, b: str, directions: ArrayLike | None = None):

@@ -9,7 +9,13 @@ from .rows import DISTANCE, Row
 
 
 class Distance(Constraint):
-    """The origins of frames a and b stay `length` (m, > 0) apart."""
+    """The origins of frames a and b stay `length` (m, > 0) apart.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(2)
+    >>> _ = mech.add_frame("hook", placement=la.Pose(xyz=(1, 0, 0)))
+    >>> _ = mech.add_constraint(la.Distance("tip", "hook", length=1.8), name="wire")
+    """
 
     def __init__(self, a: str, b: str, length: float):
         names(type(self).__name__, a, b)

@@ -11,6 +11,15 @@ class Gear(Constraint):
     """q1 = ratio * q2 + offset between the coordinates of two joints with one degree of freedom each.
 
     Revolute, prismatic and helical joints in any combination: with a revolute and a prismatic joint it is a rack and pinion.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> for name in ("small", "large"):
+    ...     _ = mech.add_body(name, joint=la.Revolute(axis=(0, 0, 1)), mass=1.0, inertia=(0.01, 0.01, 0.02))
+    >>> _ = mech.add_constraint(la.Gear("small", "large", ratio=-2.0))
+    >>> model = mech.compile()
+    >>> model.assemble({"large": 0.4}, hold=["large"]).round(6)  # rad
+    array([-0.8,  0.4])
     """
 
     def __init__(self, joint1: str, joint2: str, ratio: float, offset: float = 0.0):

@@ -12,7 +12,12 @@ from .rows import POINT, Row
 
 
 class PointOnPlane(Constraint):
-    """The origin of frame `point` stays at `height` metres along `normal` from the origin of frame `plane` (whose axes `normal` is in)."""
+    """The origin of frame `point` stays at `height` metres along `normal` from the origin of frame `plane` (whose axes `normal` is in).
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(2)
+    >>> _ = mech.add_constraint(la.PointOnPlane("tip", "world", normal=(0, 0, 1), height=-1.5))  # the tip slides on a table
+    """
 
     def __init__(self, point: str, plane: str = "world", normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0):
         names(type(self).__name__, point, plane)

@@ -17,6 +17,11 @@ class Screw(Constraint):
 
     One row: the axes must be kept together by joints or other constraints, as a cylindrical joint does.  For all five rows of a
     screw use Close(Helical(axis, pitch), a, b).
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("spindle", joint=la.Cylindrical(axis=(0, 0, 1)), mass=1.0, inertia=(0.01, 0.01, 0.02))
+    >>> _ = mech.add_constraint(la.Screw("world", "spindle", axis=(0, 0, 1), pitch=0.01))
     """
 
     def __init__(self, a: str, b: str, pitch: float, axis: ArrayLike = (0.0, 0.0, 1.0)):

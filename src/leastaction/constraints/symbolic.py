@@ -106,6 +106,13 @@ class Prescribed(SymbolicConstraint):
              number, which locks the joint
 
     The force that drives it does work, so the energy is not kept.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(2)
+    >>> _ = mech.add_constraint(la.Prescribed("link1", "0.3 * sin(2 * t)"))
+    >>> run = la.simulate(mech.compile(), dt=1e-2, duration=1.0, v={"link1": 0.6})
+    >>> run["link1"][-1].round(6)  # 0.3 sin 2
+    array([0.272789])
     """
 
     def __init__(self, joint: str, motion: Callable[..., Any] | str | float):
@@ -126,6 +133,12 @@ class Cam(SymbolicConstraint):
 
     follower, driver   names of the joints
     profile            function (x, sp) -> coordinate of the follower, a SymPy expression of the driver's coordinate x; or text in x
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("shaft", joint=la.Revolute(axis=(0, 1, 0)), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    >>> _ = mech.add_body("valve", joint=la.Prismatic(axis=(0, 0, 1)), mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
+    >>> _ = mech.add_constraint(la.Cam("valve", "shaft", "0.01 * (1 - cos(x))"))
     """
 
     def __init__(self, follower: str, driver: str, profile: Callable[..., Any] | str):

@@ -23,7 +23,14 @@ _HELD = 1e-6  # m or rad: what poses may violate the joints by
 
 @dataclass(frozen=True)
 class MaximalState:
-    """Every body with six degrees of freedom, in the order of `model.bodies`."""
+    """Every body with six degrees of freedom, in the order of `model.bodies`.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> bodies = la.to_maximal(model.state(q={"link1": 0.5}))
+    >>> la.to_minimal(model, bodies).q.round(6)
+    array([0.5, 0. ])
+    """
 
     t: float  #: s
     poses: Array  #: (n, 7) position and unit quaternion (x, y, z, w, x, y, z) of the body frames in the world
@@ -31,7 +38,14 @@ class MaximalState:
 
 
 def to_maximal(state: State) -> MaximalState:
-    """Poses and velocities of all bodies of a state."""
+    """Poses and velocities of all bodies of a state.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.to_maximal(model.state(q={"link2": 0.5})).poses[:, :3].round(6) + 0.0  # m: one body hangs at the end of the other
+    array([[ 0.,  0.,  0.],
+           [ 0.,  0., -1.]])
+    """
     model = instance(state, State, "state", "give a State, as model.state(...) and run.state() make them").model
     network = build(model, ())
     net, flow, n = network.net, network.make_flow(), len(model.bodies)
@@ -54,6 +68,12 @@ def to_minimal(model: Model, bodies: MaximalState, near: Coordinates = None) -> 
     """Joint coordinates and velocities of poses and velocities; angles are those closest to `near` (zero if left out).
 
     Poses that violate a joint by more than 1e-6 m or rad are an error.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> bodies = la.to_maximal(model.state(q={"link1": 0.5}, v={"link2": 1.0}))
+    >>> la.to_minimal(model, bodies).v.round(6) + 0.0
+    array([0., 1.])
     """
     bodies = instance(bodies, MaximalState, "bodies", "give what to_maximal(state) returned")
     n = len(model.bodies)

@@ -3,7 +3,6 @@
 from .continuous import (
     Evaluation,
     Evaluator,
-    articulated_inertia,
     condition,
     energy,
     explain_singular,
@@ -19,7 +18,7 @@ from .continuous import (
 from .kinematics import FrameMotion, centre_of_mass, centroidal_matrix, frame, jacobian
 
 __all__ = [
-    "Evaluation", "Evaluator", "FrameMotion", "articulated_inertia", "centre_of_mass", "centroidal_matrix", "condition", "energy",
+    "Evaluation", "Evaluator", "FrameMotion", "centre_of_mass", "centroidal_matrix", "condition", "energy",
     "explain_singular", "forward", "frame", "inverse", "jacobian", "mass_matrix", "massless_joint", "momentum", "pose", "spatial_momentum",
     "velocity",
 ]  # fmt: skip

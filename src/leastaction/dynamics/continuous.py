@@ -32,7 +32,14 @@ _MOST_DENSE = 1000  # degrees of freedom up to which a mass matrix is formed to 
 
 @takes_model
 def mass_matrix(model: Model, q: Coordinates = None) -> Array:
-    """M(q), (nv, nv), by the composite-rigid-body algorithm."""
+    """M(q), (nv, nv), by the composite-rigid-body algorithm.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.mass_matrix(model).round(4)  # hanging, kg m^2
+    array([[2.6667, 0.8333],
+           [0.8333, 0.3333]])
+    """
     out = np.zeros((model.nv, model.nv))
     scratch = np.zeros((len(model.bodies) + 1, int(BODY_COLUMNS)))
     evaluate.matrix(model.tree, model.make_work(), model.coordinates(q), scratch, out)
@@ -44,6 +51,11 @@ def inverse(model: Model, q: Coordinates, v: Coordinates, a: Coordinates) -> Arr
     """Joint forces that give the acceleration a against gravity (recursive Newton-Euler).
 
     Springs, dampers and applied wrenches are not subtracted: this is M a + C v - gravity.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.inverse(model, {"link1": 1.5708}, None, None).round(2)  # N m that hold it stretched out sideways
+    array([19.62,  4.9 ])
     """
     out = np.zeros(model.nv)
     evaluate.inverse(
@@ -100,25 +112,50 @@ def forward(
 
 @takes_model
 def energy(model: Model, q: Coordinates, v: Coordinates = None) -> float:
-    """Kinetic, gravitational and spring energy together, J."""
+    """Kinetic, gravitational and spring energy together, J.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> round(la.dynamics.energy(model, None, {"link1": 1.0}), 4)  # J
+    -18.2867
+    """
     return float(_at(model, q, v).energy.sum() + model.fixed_potential)
 
 
 @takes_model
 def momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
-    """Joint momenta p = M(q) v."""
+    """Joint momenta p = M(q) v.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.momentum(model, None, {"link1": 1.0}).round(4)
+    array([2.6667, 0.8333])
+    """
     return _at(model, q, v).p[0]
 
 
 @takes_model
 def spatial_momentum(model: Model, q: Coordinates, v: Coordinates) -> Array:
-    """Momentum of the whole mechanism about the world origin: (angular, linear), world axes."""
+    """Momentum of the whole mechanism about the world origin: (angular, linear), world axes.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.spatial_momentum(model, None, {"link1": 1.0}).round(4) + 0.0  # angular, linear
+    array([ 0.    ,  2.6667,  0.    , -2.    ,  0.    ,  0.    ])
+    """
     return _at(model, q, v).momentum[0]
 
 
 @takes_model
 def velocity(model: Model, q: Coordinates, p: Coordinates) -> Array:
-    """Velocities v = M(q)^-1 p."""
+    """Velocities v = M(q)^-1 p.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> p = la.dynamics.momentum(model, None, {"link1": 1.0})
+    >>> la.dynamics.velocity(model, None, p).round(6) + 0.0
+    array([1., 0.])
+    """
     momenta = model.velocities(p, "p")[None]
     return Evaluator(model)(evaluation.KICKED_MOMENTUM, 0.0, model.coordinates(q)[None], momenta).v[0]
 
@@ -140,7 +177,13 @@ def pose(model: Model, q: Coordinates, name: str) -> Pose:
 
 
 class Evaluation(NamedTuple):
-    """What follows from the T nodes of a recording."""
+    """What follows from the T nodes of a recording.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> run.v.shape, run.energy.shape  # a run has one behind it
+    ((101, 2), (101,))
+    """
 
     v: Array  #: (T, nv) velocities
     p: Array  #: (T, nv) momenta
@@ -149,7 +192,11 @@ class Evaluation(NamedTuple):
 
 
 class Evaluator:
-    """Evaluates recorded nodes of one model; keeps its memory, so that it can be called after every step."""
+    """Evaluates recorded nodes of one model; keeps its memory, so that it can be called after every step.
+
+    >>> import leastaction as la
+    >>> evaluate = la.dynamics.Evaluator(la.examples.chain(2).compile())  # as a run has one, for velocities, energy and momentum
+    """
 
     def __init__(self, model: Model):
         self.model = model
@@ -179,6 +226,11 @@ def condition(model: Model, q: Coordinates = None) -> dict[str, float]:
     """How well each joint's coordinates are suited to its motion at q: condition number of S'AS, each coordinate scaled to one.
 
     A is the inertia of everything the joint moves.  1 is best; infinite where two coordinates do the same (gimbal lock).
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.condition(model)  # 1: as good as can be
+    {'link1': 1.0, 'link2': 1.0}
     """
     work = model.make_work()
     evaluate.articulated(model.tree, work, model.coordinates(q))
@@ -199,6 +251,11 @@ def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
     """Which joint's motion is undefined at q, why, and what to do; empty if there is none.
 
     limit   condition of a symbolic joint's coordinates from which on they are called singular
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.explain_singular(model, model.neutral())  # nothing to explain
+    ''
     """
     if not np.all(np.isfinite(q)):
         return ""  # a motion that has overflowed says nothing about the joints
@@ -238,7 +295,13 @@ def articulated_inertia(row: Array) -> Array:
 
 
 def massless_joint(model: Model, q: Array) -> str | None:
-    """Name of a joint that can move at q without moving any mass, which makes M(q) singular; None if there is none."""
+    """Name of a joint that can move at q without moving any mass, which makes M(q) singular; None if there is none.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.massless_joint(model, model.neutral()) is None
+    True
+    """
     if model.nv > _MOST_DENSE:
         return _joint_without_pivot(model, q)
     mass = mass_matrix(model, q)

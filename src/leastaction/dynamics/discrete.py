@@ -21,6 +21,8 @@ from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model, takes_model
 from .charts import in_charts_of
 
+__all__ = ["increment", "jacobian", "momenta", "newton_direction", "residual"]
+
 Array = NDArray[np.float64]
 
 _CORRECTIONS = 4  # of a step that is solved to some tolerance
@@ -34,6 +36,12 @@ def residual(
     """Momentum leaving q1 towards q2 minus momentum arriving at q1 from q0, (nv,), kg m/s or kg m^2/s.
 
     tau acts on both steps.  method="drnea" is the only one; that of Johnson and Murphey is leastaction.yardsticks.svi_residual.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> r = la.discrete.residual(run.model, *run.q[5:8], dt=run.dt)
+    >>> bool(abs(r).max() < 1e-9)  # three nodes of a run fulfil the equations
+    True
     """
     if method != "drnea":
         raise StateError(f"method = {shown(method)}; it is 'drnea'. Others to compare with are in leastaction.yardsticks")
@@ -48,7 +56,14 @@ def momenta(
     model: Model, q0: Coordinates, q1: Coordinates, dt: float, tau: Coordinates = None, *,
     retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """(p0, p1): the momenta at both ends of the step from q0 to q1, the discrete Legendre transforms with forces."""
+    """(p0, p1): the momenta at both ends of the step from q0 to q1, the discrete Legendre transforms with forces.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> leaving, arriving = la.discrete.momenta(run.model, run.q[5], run.q[6], dt=run.dt)
+    >>> bool(abs(arriving - run.p[6]).max() < 1e-9)
+    True
+    """
     _check(model, retraction, quadrature)
     d = increment(model, q0, q1)
     return momenta_of_increment(model, model.coordinates(q0), d, time_step(dt), model.velocities(tau, "tau"), retraction, quadrature, t)
@@ -87,7 +102,13 @@ def sharpened(model: Model, q0: Array, d: Array, p0: Array, dt: float, tau: Arra
 
 @takes_model
 def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retraction: str = "exp", quadrature: str = "trapezoid") -> Array:
-    """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated."""
+    """Derivative of the residual in the increment from q1 to q2, dense (nv, nv).  User forces are not differentiated.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> la.discrete.jacobian(run.model, run.q[5], run.q[6], dt=run.dt).shape
+    (2, 2)
+    """
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
     columns = allocate(Columns, {"n": len(model.bodies), "nv": model.nv})
     kernels.jacobian(model.tree, work, middle, columns, dt, RETRACTIONS[retraction])
@@ -98,7 +119,15 @@ def jacobian(model: Model, q1: Coordinates, q2: Coordinates, dt: float, *, retra
 def newton_direction(
     model: Model, q1: Coordinates, q2: Coordinates, dt: float, r: Array, *, retraction: str = "exp", quadrature: str = "trapezoid"
 ) -> Array:
-    """J^-1 r in O(n), J the Jacobian above."""
+    """J^-1 r in O(n), J the Jacobian above.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> J = la.discrete.jacobian(run.model, run.q[5], run.q[6], dt=run.dt)
+    >>> z = la.discrete.newton_direction(run.model, run.q[5], run.q[6], run.dt, J @ [1.0, 2.0])
+    >>> z.round(6)
+    array([1., 2.])
+    """
     work, middle = _set_up(model, q1, q2, dt, retraction, quadrature, 0.0)
     work.r[:] = model.velocities(r, "r")
     kernels.direction(model.tree, work, middle, dt, RETRACTIONS[retraction])
@@ -110,6 +139,11 @@ def increment(model: Model, q0: Coordinates, q1: Coordinates) -> Array:
     """The increment d that takes q0 to q1: a difference, on ball and free joints the chart of joints/base.py.
 
     Of a joint with two charts it is a difference of coordinates in the chart of q0.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.discrete.increment(model, {"link1": 0.1}, {"link1": 0.3}).round(6)
+    array([0.2, 0. ])
     """
     a = model.coordinates(q0)
     b = in_charts_of(model, model.coordinates(q1), a)

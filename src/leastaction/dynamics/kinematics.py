@@ -79,7 +79,14 @@ class Configurations:
 
 
 class FrameMotion:
-    """A body or frame at one configuration, or along a run.  Made by `la.dynamics.frame` and `run.frame`."""
+    """A body or frame at one configuration, or along a run.  Made by `la.dynamics.frame` and `run.frame`.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> tip = run.frame("tip")
+    >>> tip.position.shape, tip.velocity.shape  # m; rad/s and m/s
+    ((101, 3), (101, 6))
+    """
 
     def __init__(self, at: Configurations, name: str, v: Any = None, a: Any = None):
         if not isinstance(name, str) or name not in at.model.frames:
@@ -164,20 +171,40 @@ def frame(model: Model, q: Coordinates, name: str, v: Coordinates = None, a: Coo
 
 @takes_model
 def jacobian(model: Model, q: Coordinates, name: str) -> Array:
-    """(..., 6, nv) twist of a body or frame per unit velocity of each freedom, at its origin, world axes."""
+    """(..., 6, nv) twist of a body or frame per unit velocity of each freedom, at its origin, world axes.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.jacobian(model, None, "tip")[3:].round(6) + 0.0  # m/s of the tip per rad/s
+    array([[-2., -1.],
+           [ 0.,  0.],
+           [ 0.,  0.]])
+    """
     return FrameMotion(Configurations(model, q), name).jacobian
 
 
 @takes_model
 def centre_of_mass(model: Model, q: Coordinates = None) -> Array:
-    """(..., 3) of all moving bodies together, m."""
+    """(..., 3) of all moving bodies together, m.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> la.dynamics.centre_of_mass(model).round(6) + 0.0  # m
+    array([ 0.,  0., -1.])
+    """
     at = Configurations(model, q)
     return at.out(centres(at))
 
 
 @takes_model
 def centroidal_matrix(model: Model, q: Coordinates = None) -> Array:
-    """(..., 6, nv) A(q): A v is the momentum of all moving bodies, angular about their centre of mass, and linear."""
+    """(..., 6, nv) A(q): A v is the momentum of all moving bodies, angular about their centre of mass, and linear.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> (la.dynamics.centroidal_matrix(model) @ [1.0, 0.0]).round(4) + 0.0  # angular about the centre of mass, linear
+    array([ 0.    ,  0.6667,  0.    , -2.    ,  0.    ,  0.    ])
+    """
     at = Configurations(model, q)
     link, parents = at.model.tree.link, at.model.tree.link[:, PARENT]
     inertia = _inertias(at)

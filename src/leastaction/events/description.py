@@ -196,7 +196,14 @@ def checked_events(when: Any) -> tuple[Event, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Occurrence:
-    """An event that was found."""
+    """An event that was found.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-2, duration=1.0, q={"upper": 1.0}, when=la.passes("upper", 0.0))
+    >>> round(run.events[0].t, 3)  # s
+    0.673
+    """
 
     name: str  #: of the event
     t: float  #: s

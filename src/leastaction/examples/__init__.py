@@ -1,4 +1,9 @@
-"""Mechanisms to play with: `la.examples.chain(10)` and friends.  Each function returns a Mechanism."""
+"""Mechanisms to play with: `la.examples.chain(10)` and friends.  Each function returns a Mechanism.
+
+>>> import leastaction as la
+>>> la.examples.chain(10).compile().nv
+10
+"""
 
 from ..checks import numbers_only
 from .crossed_linkages import bennett, jansen_walker

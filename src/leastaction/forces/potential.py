@@ -19,6 +19,11 @@ class LinearSpring(Force):
 
     `stiffness` in N/m, >= 0; `length` at rest in m, >= 0.  With length 0 the points may meet; otherwise the force has no
     direction where they do, and a simulation that gets there says so.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(2)
+    >>> _ = mech.add_frame("hook", placement=la.Pose(xyz=(1, 0, 0)))
+    >>> _ = mech.add_force(la.LinearSpring("tip", "hook", stiffness=50.0, length=0.5))
     """
 
     def __init__(self, a: str, b: str, stiffness: float, length: float = 0.0):

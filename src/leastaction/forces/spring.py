@@ -14,6 +14,10 @@ class Spring(Force):
     `stiffness` in N m/rad or N/m, one number or one per degree of freedom.  A ball joint takes one number
     (energy k/2 angle^2 from the rest quaternion), a free joint two: (rotational, translational).
     `rest` are joint coordinates; the joint's zero position if left out.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(1)
+    >>> _ = mech.add_force(la.Spring("link1", stiffness=100.0, rest=0.3))
     """
 
     def __init__(self, joint: str, stiffness: ArrayLike, rest: ArrayLike | None = None):
@@ -26,7 +30,15 @@ class Spring(Force):
 
 
 class Damper(Force):
-    """Viscous joint damper, force -c v.  `damping` in N m s/rad or N s/m, one number or one per degree of freedom."""
+    """Viscous joint damper, force -c v.  `damping` in N m s/rad or N s/m, one number or one per degree of freedom.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(1)
+    >>> _ = mech.add_force(la.Damper("link1", damping=2.0))
+    >>> run = la.simulate(mech.compile(), dt=1e-2, duration=10.0, q={"link1": 0.5})
+    >>> bool(abs(run["link1"][-1, 0]) < 0.05)  # it comes to rest
+    True
+    """
 
     def __init__(self, joint: str, damping: ArrayLike):
         self.joint = checked_name(joint, "Damper: joint")

@@ -14,6 +14,10 @@ class Wrench(Force):
     """`force` (N) acting at `point` (m, in the body frame) and `moment` (N m) on a body or frame.
 
     frame="world": force and moment keep their direction in space; frame="body": they turn with the body.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.chain(2)
+    >>> _ = mech.add_force(la.Wrench("link2", force=(5.0, 0, 0), point=(0, 0, -1)))  # a wind along x at the tip
     """
 
     def __init__(

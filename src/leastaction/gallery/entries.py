@@ -9,7 +9,6 @@ from typing import Any
 
 from .. import examples
 from ..errors import StateError
-from ..integrators import Integrator, Maximal, Variational
 from ..mechanism import Mechanism
 from ..model import Model
 from ..simulate import simulate
@@ -21,7 +20,13 @@ _QUARTER = 1.5707963267948966
 
 @dataclass(frozen=True)
 class Entry:
-    """A mechanism of the gallery."""
+    """A mechanism of the gallery.
+
+    >>> import leastaction as la
+    >>> top = la.gallery.entry("heavy-top")
+    >>> top.dt, top.traces
+    (0.001, ('end',))
+    """
 
     name: str  #: of its page: <name>.html
     title: str
@@ -33,7 +38,6 @@ class Entry:
     q: Mapping[str, Any] = field(default_factory=dict)  #: start, by joint; the others are neutral
     v: Mapping[str, Any] = field(default_factory=dict)
     loops: bool = False  #: does the start have to be closed (and its velocity made to fit)?
-    method: type[Integrator] = Variational
     every: int = 1  #: record every n-th step
     traces: tuple[str, ...] = ()
     reactions: tuple[str, ...] = ()
@@ -56,8 +60,8 @@ class Entry:
         model = self.build().compile()
         state = self.start(model)
         if steps is None:
-            return simulate(model, state, dt=self.dt, duration=self.duration, integrator=self.method(), record_every=self.every)
-        return simulate(model, state, dt=self.dt, steps=steps, integrator=self.method(), record_every=min(self.every, steps))
+            return simulate(model, state, dt=self.dt, duration=self.duration, record_every=self.every)
+        return simulate(model, state, dt=self.dt, steps=steps, record_every=min(self.every, steps))
 
     @property
     def source(self) -> str:
@@ -79,8 +83,6 @@ class Entry:
         else:
             start = [f"{k}={x}" for k, x in (("q", q), ("v", v)) if x]
         options = [f"dt={self.dt:g}", f"duration={self.duration:g}", *start]
-        if self.method is not Variational:
-            options.append(f"integrator=la.{self.method.__name__}()")
         if self.every > 1:
             options.append(f"record_every={self.every}")
         lines.append(f"run = la.simulate(model, {', '.join(options)})")
@@ -185,12 +187,12 @@ ENTRIES = (
     Entry(
         "rolling-disc", "Rolling disc",
         "A coin rolls without slipping, leans and comes round: a constraint on velocities that no coordinates can replace.",
-        "rolling_disc", 2e-3, 10.0, v={"disc": (0.5, 6.0, 1.5, 1.8, 0.0, 0.0)}, loops=True, method=Maximal, every=4, traces=("disc",),
+        "rolling_disc", 2e-3, 10.0, v={"disc": (0.5, 6.0, 1.5, 1.8, 0.0, 0.0)}, loops=True, every=4, traces=("disc",),
     ),
     Entry(
         "sleigh", "Chaplygin sleigh",
         "A plate on a knife edge draws cusps on the ice and, with no friction at all, ends up going straight.",
-        "chaplygin_sleigh", 5e-3, 6.0, v={"sleigh": (-0.25, 0.0, 3.0)}, loops=True, method=Maximal, every=2, traces=("sleigh",),
+        "chaplygin_sleigh", 5e-3, 6.0, v={"sleigh": (-0.25, 0.0, 3.0)}, loops=True, every=2, traces=("sleigh",),
     ),
     Entry(
         "bicycle", "Bicycle that balances itself",

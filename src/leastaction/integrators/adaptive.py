@@ -43,6 +43,13 @@ class AdaptiveStep(Integrator):
 
     The times of a run are not equally spaced: see run.t.  A run of a given duration ends with the first node at or after it.
     The steps are reversible (Simulator.reverse leads back) and keep momentum; the map is not symplectic.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-2, duration=2.0, q={"upper": 2.5}, integrator=la.AdaptiveStep(la.Variational()))
+    >>> steps = run.t[1:] - run.t[:-1]
+    >>> bool(steps.max() > 1.5 * steps.min())
+    True
     """
 
     order = 2

@@ -156,7 +156,12 @@ class InStages(CompiledStepper):
 
 
 class Integrator(Carrier):
-    """Base class.  A new integrator is a new file with a subclass and its stepper."""
+    """Base class.  A new integrator is a new file with a subclass and its stepper.
+
+    >>> import leastaction as la
+    >>> issubclass(la.Maximal, la.Integrator)  # docs/extending.md shows how to write one of yours
+    True
+    """
 
     order: ClassVar[int]
     symplectic: ClassVar[bool]

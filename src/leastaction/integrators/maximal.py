@@ -36,6 +36,12 @@ class Maximal(Integrator):
     elimination  "fill-reducing", or "closures-last" (the paper: closures form a dense last block)
     tol          largest residual relative to the momenta of all bodies together, and largest constraint error relative to the
                  largest displacement of the step
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-2, duration=5.0, q={"upper": 1.0}, integrator=la.Maximal())
+    >>> bool(abs(run.energy - run.energy[0]).max() < 1e-2)  # J
+    True
     """
 
     order = 2

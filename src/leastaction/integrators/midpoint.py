@@ -33,6 +33,12 @@ class Midpoint(Integrator):
 
     alpha        where in the step the Lagrangian is evaluated; order 2 and reversible for 1/2, else order 1
     tol          largest residual relative to the largest momentum or impulse of the step
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-2, duration=5.0, q={"upper": 1.0}, integrator=la.Midpoint())
+    >>> bool(abs(run.energy - run.energy[0]).max() < 1e-2)  # J
+    True
     """
 
     symplectic = True

@@ -27,6 +27,12 @@ class Trapezoid(Integrator):
 
     tol              largest residual relative to the largest momentum of the step
     max_evaluations  of the residual, those for the Jacobian not counted
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-2, duration=5.0, q={"upper": 1.0}, integrator=la.Trapezoid())
+    >>> bool(abs(run.energy - run.energy[0]).max() < 1e-2)  # J
+    True
     """
 
     order = 2
@@ -67,6 +73,12 @@ class FloatingBase(Trapezoid):
     retraction  "cayley" or "exp", of SE(3) for free joints and of SO(3) for ball joints
 
     The momentum map (65) of a floating tree without gravity is kept to rounding: it is run.momentum.
+
+    >>> import leastaction as la
+    >>> model = la.examples.t_handle().compile()
+    >>> run = la.simulate(model, dt=1e-3, steps=100, v={"handle": (12.0, 0.02, 0, 0, 0, 0)}, integrator=la.FloatingBase())
+    >>> bool(abs(run.momentum - run.momentum[0]).max() < 1e-10)
+    True
     """
 
     def __init__(self, retraction: str = "cayley", tol: float = 1e-11, max_evaluations: int = 50):

@@ -41,6 +41,12 @@ class Variational(Integrator):
 
     solver="newton" and guess="extrapolate" are what it does; the solvers and guesses of the papers, to compare with, are in
     `leastaction.yardsticks`.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> run = la.simulate(model, dt=1e-2, duration=5.0, q={"upper": 1.0}, integrator=la.Variational())
+    >>> bool(abs(run.energy - run.energy[0]).max() < 1e-2)  # J
+    True
     """
 
     order = 2

@@ -53,6 +53,10 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     options   of a .urdf file: floating=True, ignore=["friction", ...], packages=["folder"], see docs/urdf.md; of an .xml file (MJCF):
               ignore=["actuator", ...], packages=["folder"], see docs/mjcf.md; of a .sdf file those of URDF and model="name", see
               docs/sdf.md; a .sexp file has none
+
+    >>> import leastaction as la
+    >>> mech = la.load("robot.urdf", floating=True, ignore=["contact"])  # doctest: +SKIP
+    >>> model = mech.compile()  # doctest: +SKIP
     """
     where = _path(path)
     form = _format(where, "read")
@@ -80,7 +84,11 @@ def not_simulated_of(path: str | PathLike[str]) -> tuple[str, ...]:
 
 
 def save(mechanism: Mechanism, path: str | PathLike[str]) -> None:
-    """Write a mechanism to a file; the suffix says the format.  What the format cannot say is an error that names it."""
+    """Write a mechanism to a file; the suffix says the format.  What the format cannot say is an error that names it.
+
+    >>> import leastaction as la
+    >>> la.save(la.examples.robot_arm(), "arm.urdf")  # doctest: +SKIP
+    """
     if not isinstance(mechanism, Mechanism):
         raise FormatError(f"save got a {type(mechanism).__name__}; give a Mechanism, for example FrameTree(...).mechanism")
     where = _path(path)

@@ -13,7 +13,15 @@ from .rows import SAME_POINT, SAME_Z_AXIS
 
 
 class Cylindrical(AxisJoint):
-    """q = (angle about `axis`, position along `axis`)."""
+    """q = (angle about `axis`, position along `axis`).
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("piston", joint=la.Cylindrical(axis=(0, 0, 1)), mass=1.0, inertia=(0.01, 0.01, 0.02))
+    >>> model = mech.compile()
+    >>> la.dynamics.pose(model, model.coordinates({"piston": (0.3, 0.2)}), "piston").p  # turned by 0.3 rad, moved by 0.2 m
+    array([0. , 0. , 0.2])
+    """
 
     nq = nv = 2
     coordinates = ("angle", "position")

@@ -7,7 +7,14 @@ from .rows import NO_ROTATION, SAME_POINT
 
 
 class Fixed(Joint):
-    """No motion.  The body becomes part of its parent; its name stays usable as a frame."""
+    """No motion.  The body becomes part of its parent; its name stays usable as a frame.
+
+    >>> import leastaction as la
+    >>> mech = la.examples.double_pendulum()
+    >>> _ = mech.add_body("hat", parent="lower", joint=la.Fixed(), mass=0.2, inertia=(1e-4, 1e-4, 1e-4))
+    >>> mech.compile().nq  # a body more, no coordinate more
+    2
+    """
 
     nq = nv = 0
     coordinates = ()

@@ -16,7 +16,15 @@ from .group import GroupJoint, rotation_of_increment
 
 
 class Free(GroupJoint):
-    """Floating body.  q = (x, y, z, w, x, y, z): position, unit quaternion scalar first; v = (omega, v) in the body frame."""
+    """Floating body.  q = (x, y, z, w, x, y, z): position, unit quaternion scalar first; v = (omega, v) in the body frame.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism(gravity=(0, 0, -9.81))
+    >>> _ = mech.add_body("stone", joint=la.Free(), mass=1.0, inertia=(0.01, 0.02, 0.03))
+    >>> run = la.simulate(mech.compile(), dt=1e-2, duration=1.0, v={"stone": (0, 0, 0, 2.0, 0, 0)})
+    >>> run["stone"][-1, :3].round(3)  # m
+    array([ 2.   ,  0.   , -4.905])
+    """
 
     nq = 7
     nv = 6

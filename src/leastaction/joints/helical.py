@@ -14,7 +14,15 @@ from .rows import SAME_POINT, SAME_Z_AXIS, SCREW, Row
 
 
 class Helical(AxisJoint):
-    """Turns by the angle q about `axis` and moves along it by `pitch` metres per turn."""
+    """Turns by the angle q about `axis` and moves along it by `pitch` metres per turn.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("nut", joint=la.Helical(axis=(0, 0, 1), pitch=0.01), mass=0.1, inertia=(1e-5, 1e-5, 2e-5))
+    >>> model = mech.compile()
+    >>> la.dynamics.pose(model, model.coordinates({"nut": 6.2832}), "nut").p.round(4)  # one turn
+    array([0.  , 0.  , 0.01])
+    """
 
     nq = nv = 1
     coordinates = ("angle",)

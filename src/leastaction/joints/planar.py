@@ -15,7 +15,15 @@ from .rows import SAME_POINT, SAME_Z_AXIS
 
 
 class Planar(Joint):
-    """q = (x, y, angle): position in the plane with the given `normal` along `x_axis` and normal x x_axis; angle."""
+    """q = (x, y, angle): position in the plane with the given `normal` along `x_axis` and normal x x_axis; angle.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism(gravity=(0, 0, 0))
+    >>> _ = mech.add_body("puck", joint=la.Planar(normal=(0, 0, 1)), mass=1.0, inertia=(0.01, 0.01, 0.02))
+    >>> run = la.simulate(mech.compile(), dt=1e-2, duration=1.0, v={"puck": (1.0, 0.5, 3.0)})
+    >>> run["puck"][-1].round(2)  # m, m, rad
+    array([1. , 0.5, 3. ])
+    """
 
     nq = nv = 3
     coordinates = ("x", "y", "angle")

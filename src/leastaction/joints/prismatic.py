@@ -12,7 +12,14 @@ from .rows import NO_ROTATION, SAME_POINT
 
 
 class Prismatic(AxisJoint):
-    """Slides by the length q along `axis` (given in the body frame = joint frame)."""
+    """Slides by the length q along `axis` (given in the body frame = joint frame).
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("lift", joint=la.Prismatic(axis=(0, 0, 1)), mass=2.0, inertia=(0.1, 0.1, 0.1))
+    >>> la.simulate(mech.compile(), dt=1e-2, duration=1.0)["lift"][-1].round(3)  # m: it falls by g/2
+    array([-4.905])
+    """
 
     nq = nv = 1
     coordinates = ("position",)

@@ -14,7 +14,17 @@ from .rows import SAME_POINT, SAME_Z_AXIS
 
 
 class Revolute(AxisJoint):
-    """Turns by the angle q about `axis` (given in the body frame = joint frame)."""
+    """Turns by the angle q about `axis` (given in the body frame = joint frame).
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("door", joint=la.Revolute(axis=(0, 0, 1)), mass=10.0, com=(0.4, 0, 0), inertia=(0.1, 0.5, 0.6))
+    >>> model = mech.compile()
+    >>> la.dynamics.pose(model, model.coordinates({"door": 0.5}), "door").R.round(3)
+    array([[ 0.878, -0.479,  0.   ],
+           [ 0.479,  0.878,  0.   ],
+           [ 0.   ,  0.   ,  1.   ]])
+    """
 
     nq = nv = 1
     coordinates = ("angle",)

@@ -17,7 +17,15 @@ from .rows import SAME_POINT
 
 
 class Spherical(GroupJoint):
-    """Ball joint.  q = (w, x, y, z) unit quaternion, scalar first; v = angular velocity in the body frame."""
+    """Ball joint.  q = (w, x, y, z) unit quaternion, scalar first; v = angular velocity in the body frame.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("lamp", joint=la.Spherical(), mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
+    >>> model = mech.compile()
+    >>> model.nq, model.nv  # a quaternion, an angular velocity
+    (4, 3)
+    """
 
     nq = 4
     nv = 3

@@ -20,7 +20,15 @@ from .rows import DOT, SAME_POINT, Row, X, Y
 
 
 class Universal(Joint):
-    """q = (angle about `axis1`, angle about `axis2`); the axes are orthogonal, `axis1` is fixed in the parent."""
+    """q = (angle about `axis1`, angle about `axis2`); the axes are orthogonal, `axis1` is fixed in the parent.
+
+    >>> import leastaction as la
+    >>> mech = la.Mechanism()
+    >>> _ = mech.add_body("cross", joint=la.Universal((1, 0, 0), (0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+    >>> model = mech.compile()
+    >>> model.coordinate_names
+    ['cross.angle1', 'cross.angle2']
+    """
 
     nq = nv = 2
     coordinates = ("angle1", "angle2")

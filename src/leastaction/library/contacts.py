@@ -34,6 +34,11 @@ def surface_surface(
     such as a torus around a sphere of the size of its hole; with free spin already where one of them is at a pole.
 
     The surfaces' parameters get a 1 or a 2 behind their names: `joint.with_parameters(radius1=0.2)`.
+
+    >>> import leastaction as la
+    >>> joint = la.library.surface_surface(la.library.sphere(1.0), la.library.sphere(0.2))
+    >>> joint.nv  # degrees of freedom
+    4
     """
     _check(first, Surface, "surface_surface: first", "torus(1.0, 0.3)")
     _check(second, Surface, "surface_surface: second", "sphere(0.5)")
@@ -69,6 +74,11 @@ def surface_point(
     spin     angle about the normal (rad); a number keeps it, with coordinates (u, v); None makes it a third coordinate
     start    coordinates to start from
     leave    what happens where the point leaves the surface over its edge: "error", "stop" (the run ends there) or "continue"
+
+    >>> import leastaction as la
+    >>> joint = la.library.surface_point(la.library.sphere(1.0))
+    >>> joint.nv  # degrees of freedom
+    2
     """
     _check(surface, Surface, "surface_point: surface", "torus(1.0, 0.3)")
     frame = lambda q, sp, p: surface.frame(q[0], q[1], sp, p)
@@ -85,6 +95,11 @@ def curve_point(
     start    coordinates to start from
     leave    what happens where the point leaves the curve at an end: "error", "stop" (the run ends there) or "continue" (the expression
              of the curve goes on, whatever it is there)
+
+    >>> import leastaction as la
+    >>> joint = la.library.curve_point(la.library.bezier_curve([(0, 0, 0), (1, 0, -1), (2, 0, 0)]))
+    >>> joint.nv  # degrees of freedom
+    1
     """
     _check(curve, Curve, "curve_point: curve", "bezier_curve(control_points)")
     frame = lambda q, sp, p: curve.frame(q[0], sp, p)

@@ -22,6 +22,10 @@ class Curve:
     parameters  numbers or arrays the frame reads as p.name
     start       s a joint starts at unless told otherwise
     ends        s at its two ends; None: it has none
+
+    >>> import leastaction as la
+    >>> la.library.bezier_curve([(0, 0, 0), (1, 0, -1), (2, 0, 0)]).start
+    0.5
     """
 
     name: str
@@ -74,6 +78,11 @@ def bezier_curve(control_points: ArrayLike, start: float = 0.5, up: ArrayLike = 
     closed   it ends where it begins, with the same two derivatives: then s goes on beyond 1 and below 0, and counts the rounds
 
     The points are a parameter: `joint.with_parameters(control_points=...)` needs no new code.
+
+    >>> import leastaction as la
+    >>> joint = la.library.curve_point(la.library.bezier_curve([(0, 0, 0), (1, 0, -1), (2, 0, 0)]))
+    >>> joint.nv  # degrees of freedom
+    1
     """
     points = numbers(control_points, "bezier_curve: control_points", MechanismError)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:

@@ -26,6 +26,11 @@ def four_bar_knee(
     The coordinate is the angle (rad) of the shank about z.  Each bar's end runs on a circle, so for a given angle the origin of the shank
     lies on two circles; it is their intersection that leads through q = 0.  If there are angles at which the circles do not meet, the
     joint ends there, with a singularity; the default bars (37 and 32 mm) reach every angle.
+
+    >>> import leastaction as la
+    >>> joint = la.library.four_bar_knee()
+    >>> joint.nv  # degrees of freedom
+    1
     """
     thigh, shank = (numbers(x, f"four_bar_knee: {what}", MechanismError, (2, 2)) for what, x in (("femur", femur), ("tibia", tibia)))
 
@@ -56,6 +61,11 @@ def barrel_cam(
 
     lift           function (angle, sp, p) -> height in metres, with `parameters` as p.name; or
     cosine, sine   height = sum over k = 1, 2, ... of cosine[k-1] cos(k q) + sine[k-1] sin(k q), metres; both are parameters of the joint
+
+    >>> import leastaction as la
+    >>> joint = la.library.barrel_cam(cosine=[0.0, 0.05])
+    >>> joint.nv  # degrees of freedom
+    1
     """
     a, b = (np.atleast_1d(numbers(x, f"barrel_cam: {what}", MechanismError)) for what, x in (("cosine", cosine), ("sine", sine)))
     if (lift is None) == (a.size + b.size == 0):
@@ -76,6 +86,11 @@ def planet_gear(fixed: float, planet: float, inside: bool = False) -> SymbolicJo
     """A wheel of radius `planet` that rolls about z on a fixed wheel of radius `fixed`, or inside a fixed ring.
 
     The coordinate is the angle (rad) of the line between the centres; the origin of the body is the planet's centre.
+
+    >>> import leastaction as la
+    >>> joint = la.library.planet_gear(fixed=0.3, planet=0.1)
+    >>> joint.nv  # degrees of freedom
+    1
     """
     fixed, planet = positive(fixed, "planet_gear: fixed"), positive(planet, "planet_gear: planet")
     if inside and planet >= fixed:

@@ -21,6 +21,10 @@ class Surface:
     parameters  numbers or arrays the frame reads as p.name
     start       (u, v) a joint starts at unless told otherwise
     edges       ranges of u and of v that it is described in; None: it goes on
+
+    >>> import leastaction as la
+    >>> la.library.sphere(0.5).name
+    'sphere'
     """
 
     name: str
@@ -82,7 +86,13 @@ def unit(vector: Any, sp: Any) -> Any:
 
 
 def sphere(radius: float) -> Surface:
-    """u = longitude, v = latitude; at the poles v = +-90 deg, on the z axis, u only turns about the normal."""
+    """u = longitude, v = latitude; at the poles v = +-90 deg, on the z axis, u only turns about the normal.
+
+    >>> import leastaction as la
+    >>> joint = la.library.surface_point(la.library.sphere(radius=0.5), spin=None)
+    >>> joint.nv  # degrees of freedom
+    3
+    """
 
     def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
         return sp.rot_z(u) @ sp.rot_y(-v) @ _touching(p.radius, sp)
@@ -91,7 +101,13 @@ def sphere(radius: float) -> Surface:
 
 
 def torus(radius: float, tube: float) -> Surface:
-    """Axis z; u runs around the axis at `radius`, v around the tube: 0 is the outermost circle, 180 deg the innermost."""
+    """Axis z; u runs around the axis at `radius`, v around the tube: 0 is the outermost circle, 180 deg the innermost.
+
+    >>> import leastaction as la
+    >>> joint = la.library.surface_point(la.library.torus(radius=1.0, tube=0.3))
+    >>> joint.nv  # degrees of freedom
+    2
+    """
     radius, tube = positive(radius, "torus radius"), positive(tube, "torus tube")
     if tube >= radius:
         raise MechanismError(f"torus: tube = {tube:g} m closes the hole of a ring of radius = {radius:g} m; it needs tube < radius")
@@ -111,6 +127,11 @@ def ellipsoid(a: float, b: float, c: float) -> Surface:
     """Half axes along x, y, z; p = (a cos v cos u, b cos v sin u, c sin v); at the poles u only turns about the normal.
 
     The tangent along u is written without its factor cos v, so the frame is smooth through the poles.
+
+    >>> import leastaction as la
+    >>> joint = la.library.surface_point(la.library.ellipsoid(0.5, 0.4, 0.3), spin=None)
+    >>> joint.nv  # degrees of freedom
+    3
     """
 
     def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
@@ -126,6 +147,13 @@ def bezier_surface(control_points: ArrayLike, start: tuple[float, float] = (0.5,
     """A Bezier surface over 0 <= u, v <= 1 with control points (m, n, 3), metres; the paper's has 5 x 5.
 
     The points are a parameter: `joint.with_parameters(control_points=...)` needs no new code.
+
+    >>> import leastaction as la
+    >>> import numpy as np
+    >>> x, y = np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], indexing="ij")
+    >>> bowl = la.library.bezier_surface(np.stack([x, y, x**2 + y**2], axis=-1))
+    >>> la.library.surface_point(bowl).nv
+    2
     """
     points = numbers(control_points, "bezier_surface: control_points", MechanismError)
     if points.ndim != 3 or points.shape[2] != 3 or min(points.shape[:2]) < 2:

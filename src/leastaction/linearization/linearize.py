@@ -33,6 +33,13 @@ class Linearization:
     dq is a difference of coordinates, on ball and free joints left-trivialised (q exp(dq)), so that A is (2 nv, 2 nv) for every
     mechanism.  p is the momentum of the discrete equations, as in `run.p`: with constraints it is the one they allow, and A takes what
     they allow before the step to what they allow after it.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(1).compile()
+    >>> step = la.linearize(model, la.Variational(), model.state(), dt=1e-2)
+    >>> import numpy as np
+    >>> np.abs(np.linalg.eigvals(step.A)).round(6)  # hanging: it swings and neither grows nor fades
+    array([1., 1.])
     """
 
     A: Array  #: (2 nv, 2 nv) derivative of (q, p) after the step in (q, p) before it

@@ -37,7 +37,14 @@ MOST_MB = 25.0
 
 @dataclass(frozen=True)
 class Page:
-    """A page as text, and what it holds."""
+    """A page as text, and what it holds.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> page = la.page.make(run)
+    >>> page.megabytes < 0.2, page.pose_error < 1e-4  # MB, m
+    (True, True)
+    """
 
     text: str
     keyframes: int  #: of all runs together
@@ -85,6 +92,12 @@ def make(
     story, code   a sentence for the top of the page and source to fold out at its end
     home        address of a page to go back to
     live        address of a WebSocket that moves the scene from then on: what `la.view` is made of
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> page = la.page.make(run, traces=["tip"])
+    >>> page.nodes, page.text[:15]
+    (101, '<!DOCTYPE html>')
     """
     named = named_runs(runs)
     limit = number(max_mb, "max_mb", StateError)
@@ -110,7 +123,7 @@ def make(
         sum(len(k.t) for k in found), sum(len(one.run) for one in shown), max(k.error for k in found), reader.kept, reader.found,
     )  # fmt: skip
     heading = title or shown[0].run.model.name
-    notes = [note for one in shown for note in one.notes]
+    notes = [note for one in shown for note in one.notes] if not live else []  # the run of a live view goes on
     header = {"title": heading, "runs": described, "meshes": meshes, "up": short(up), "space": space, "traces": list(traces), "live": live}
     scripts = (*_SCRIPTS[:-1], _LIVE, _SCRIPTS[-1]) if live else _SCRIPTS
     text = Template(_read("page.html")).substitute(
@@ -130,7 +143,14 @@ def make(
 
 
 def write(runs: Runs, path: Path, **options: Any) -> Page:
-    """Write the page of one or several runs to a file; options as of `make`."""
+    """Write the page of one or several runs to a file; options as of `make`.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     page = la.page.write({"a run": run}, f"{folder}/run.html", title="Two links")
+    """
     page = make(runs, **options)
     FilePath(path).write_text(page.text, encoding="utf-8")
     return page
@@ -145,7 +165,9 @@ class _Shown:
         self.notes: list[str] = []
         if len(self.run) < len(run):
             self.notes.append(f"{label}: not finite from t = {run.t[len(self.run)]:g} s on; shown until then.")
-        if not run.converged:
+        else:
+            self.notes += [f"{label}: {warning}" for warning in run.warnings]
+        if run.message != "finished":
             self.notes.append(f"{label}: {run.message}")
         self.scene = Scene(run.model, self.run.q, reader)
         self.keyframes: Keyframes
@@ -251,7 +273,7 @@ def _summary(shown: list[_Shown], live: bool) -> str:
     if live:
         return f"{bodies}, {freedoms} · live"
     method = f"{type(run.integrator).__name__}, {run.steps} steps of {1e3 * run.dt:g} ms" if len(shown) == 1 else f"{len(shown)} runs"
-    return f"{bodies}, {freedoms} · {method} · {run.t[-1] - run.t[0]:g} s"
+    return f"{bodies}, {freedoms} · {method} · {run.t[-1] - run.t[0]:g}\u00a0s"
 
 
 def _facts(keyframes: int, nodes: int, error: float, triangles: int, in_files: int) -> str:

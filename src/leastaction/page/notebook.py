@@ -19,6 +19,10 @@ def show(runs: Runs, *, height: int = _HEIGHT, **options: Any) -> None:
 
     height    pixels, in a notebook
     options   as of `la.page.make`: title, traces, accuracy, triangles, max_mb
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> la.show(run, traces=["tip"])  # doctest: +SKIP
     """
     if _in_notebook():
         from IPython.display import HTML, display

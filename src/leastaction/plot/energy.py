@@ -22,6 +22,10 @@ def energy(runs: Runs, *, labels: Sequence[str] | None = None, title: str | None
 
     One run: kinetic, potential and total energy above, change of the total energy since the start below.
     Several runs (a sequence, or {label: run}): change of the total energy, in linear and in logarithmic scale.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> figure = la.plot.energy(run)  # save_to="picture.png" writes it
     """
     named = named_runs(runs, labels)
     first = next(iter(named.values()))

@@ -26,6 +26,10 @@ def joints(
 
     Without names: all joints, or the first eight of them.  Several runs are drawn in different colours (of joints with
     several degrees of freedom: in different dashes).
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> figure = la.plot.joints(run, "link1", "link2")  # save_to="picture.png" writes it
     """
     named = named_runs(runs, labels)
     first = next(iter(named.values()))

@@ -43,6 +43,10 @@ def mechanism(
 
     Links are lines, one colour per body; masses are spheres, their volume proportional to the mass; constraints are thin dashed
     lines, springs between points thin zigzags.  view: azimuth and elevation in degrees; a mechanism in a plane is seen face on.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> figure = la.plot.mechanism(run, poses=3)  # save_to="picture.png" writes it
     """
     model = _model(what)
     skeleton = Skeleton(model)
@@ -75,6 +79,12 @@ def animation(
     """Write a run as a film, .gif or .webp (no other program needed), or .mp4 where ffmpeg is (extra `video`).
 
     fps: pictures per second; speed: seconds of motion per second of film.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     la.plot.animation(run, f"{folder}/run.gif", fps=3)
     """
     if not isinstance(run, Trajectory):
         raise StateError(f"an animation needs what simulate() returned, got a {type(run).__name__}")

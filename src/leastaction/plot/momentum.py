@@ -18,6 +18,10 @@ def momentum(runs: Runs, *, labels: Sequence[str] | None = None, title: str | No
 
     One run: the components of the angular (kg m^2/s) and of the linear momentum (kg m/s).
     Several runs: how far both have moved since the start, which is an error where no outer force acts.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> figure = la.plot.momentum(run)  # save_to="picture.png" writes it
     """
     named = named_runs(runs, labels)
     first = next(iter(named.values()))

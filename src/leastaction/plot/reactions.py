@@ -26,6 +26,10 @@ def reactions(
 
     One run: components and, grey, magnitudes.  Several runs: magnitudes, in different colours.  Of constraints on coordinates
     (Gear, Cam, Prescribed, ...) the multipliers are drawn.  Without names: all constraints and joints, or the first eight of them.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> figure = la.plot.reactions(run, "link1")  # save_to="picture.png" writes it
     """
     named = named_runs(runs, labels)
     first = next(iter(named.values()))

@@ -46,6 +46,15 @@ def open_run(path: str | PathLike[str], *, model: Model | None = None, integrato
     for bit.  Numbers are read from the file as they are needed.
 
     model, integrator   in place of those that could not be stored because they contain functions of yours
+
+    >>> import leastaction as la
+    >>> from tempfile import TemporaryDirectory
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=0.1, q={"link1": 0.5})
+    >>> with TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/run.npz")
+    ...     again = la.open(f"{folder}/run.npz")
+    >>> bool((again.q == run.q).all())
+    True
     """
     where = checked_path(path)
     if where.suffix == ".csv":

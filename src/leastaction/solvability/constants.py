@@ -23,6 +23,14 @@ class Constants:
     """m1 <= M <= m2; l0, l1: first, l2: second derivatives of M; l3 .. l6: derivatives of the forces in v (27)-(31).
 
     Dampers are the only forces here that depend on v, so l3 .. l6 are zero.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> constants = la.solvability.certified_constants(equation, radius=0.1)
+    >>> constants.radius
+    0.1
     """
 
     kind: str  #: "certified" or "sampled"
@@ -44,7 +52,16 @@ class Constants:
 
 
 def certified_constants(equation: StepEquation, radius: float) -> Constants:
-    """Bounds valid on all of U: derivatives of M from masses and lengths, its eigenvalues from those at q and l0."""
+    """Bounds valid on all of U: derivatives of M from masses and lengths, its eigenvalues from those at q and l0.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> constants = la.solvability.certified_constants(equation, radius=0.1)
+    >>> bool(constants.m1 < constants.m2)
+    True
+    """
     radii = np.full(len(equation.q), radius)
     _, M1, M2 = equation.tensors.bounds(equation.q, radii, 2)
     first, second = _unfolded(M1), _unfolded(M2)
@@ -58,7 +75,16 @@ def certified_constants(equation: StepEquation, radius: float) -> Constants:
 
 
 def sampled_constants(equation: StepEquation, radius: float, samples: int = 100, seed: int = 0) -> Constants:
-    """The largest (smallest) values met at random points of U and random directions: estimates from below, not bounds."""
+    """The largest (smallest) values met at random points of U and random directions: estimates from below, not bounds.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> constants = la.solvability.sampled_constants(equation, radius=0.1, samples=5)
+    >>> constants.kind
+    'sampled'
+    """
     rng = np.random.default_rng(seed)
     n = len(equation.q)
     low, high, l0, l1, l2 = np.inf, 0.0, 0.0, 0.0, 0.0
@@ -87,7 +113,16 @@ def _unfolded(tensor: Array) -> float:
 
 
 def regular_step(c: Constants, speed: float) -> float:
-    """(32): the Jacobian at a velocity of this norm is regular for every shorter step."""
+    """(32): the Jacobian at a velocity of this norm is regular for every shorter step.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> constants = la.solvability.certified_constants(equation, radius=0.01)
+    >>> bool(la.solvability.regular_step(constants, speed=1.0) > 0.0)  # s
+    True
+    """
     a, b = c.l2 * speed**2, c.velocity_slope(speed)
     if c.m1 <= 0.0:
         return 0.0
@@ -98,7 +133,15 @@ def regular_step(c: Constants, speed: float) -> float:
 
 
 def certified_regular_step(equation: StepEquation, radii: Array | None = None) -> float:
-    """The longest step by (32) over all radii of U; q + h v has to stay inside, where the constants hold."""
+    """The longest step by (32) over all radii of U; q + h v has to stay inside, where the constants hold.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> bool(la.solvability.certified_regular_step(equation) > 1e-3)  # s
+    True
+    """
     speed, found = float(np.linalg.norm(equation.v0)), [0.0]
     for radius in _RADII if radii is None else radii:
         inside = radius / speed if speed > 0.0 else np.inf
@@ -108,7 +151,17 @@ def certified_regular_step(equation: StepEquation, radii: Array | None = None) -
 
 @dataclass(frozen=True)
 class Bounds:
-    """(34)-(39) at a velocity: |e| <= h L0, |De - M| <= h L1, Lipschitz constant of De h (L2 + L3 |v|), L3 = (h l2 + l5)/2."""
+    """(34)-(39) at a velocity: |e| <= h L0, |De - M| <= h L1, Lipschitz constant of De h (L2 + L3 |v|), L3 = (h l2 + l5)/2.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> constants = la.solvability.certified_constants(equation, radius=0.1)
+    >>> bounds = la.solvability.Bounds(constants, speed=1.0, L0=la.solvability.residual_bound(equation, constants))
+    >>> bool(bounds.L0 > 0.0)
+    True
+    """
 
     constants: Constants
     speed: float  #: |v0|
@@ -162,7 +215,16 @@ class Bounds:
 
 
 def residual_bound(equation: StepEquation, c: Constants) -> float:
-    """L0 of (34) in momentum form: |e(v0)| <= h L0."""
+    """L0 of (34) in momentum form: |e(v0)| <= h L0.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> constants = la.solvability.certified_constants(equation, radius=0.1)
+    >>> bool(la.solvability.residual_bound(equation, constants) > 0.0)
+    True
+    """
     v = equation.v0
     slope = np.einsum("abk,a,b->k", equation.M1, v, v)
     forces = 0.25 * slope + 0.5 * (equation.force - equation.damping * v)
@@ -170,7 +232,16 @@ def residual_bound(equation: StepEquation, c: Constants) -> float:
 
 
 def paper_step(equation: StepEquation, kind: str = "certified", radii: Array | None = None) -> tuple[float, Constants]:
-    """The longest step by (41) over all radii of U, and the constants it comes from."""
+    """The longest step by (41) over all radii of U, and the constants it comes from.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> step, constants = la.solvability.paper_step(equation)
+    >>> bool(step > 1e-4)  # s
+    True
+    """
     found = []
     for radius in (_RADII if kind == "certified" else np.geomspace(1e-4, 3.0, 5)) if radii is None else radii:
         c = certified_constants(equation, radius) if kind == "certified" else sampled_constants(equation, radius, 40)

@@ -26,7 +26,16 @@ Array = NDArray[np.float64]
 
 
 class StepEquation:
-    """e(v) of the step that starts at `state`; Newton's method starts from `guess`, by default the velocity of the state."""
+    """e(v) of the step that starts at `state`; Newton's method starts from `guess`, by default the velocity of the state.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> certificate = la.solvability.certify(equation, 1e-3)
+    >>> certificate.h
+    0.001
+    """
 
     def __init__(self, model: Model, state: State, tau: Coordinates = None, guess: Coordinates = None):
         if model.closures:

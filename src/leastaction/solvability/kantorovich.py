@@ -32,7 +32,16 @@ LONGEST, SHORTEST = 1e3, 1e-9  # s
 
 @dataclass
 class Certificate:
-    """What decides whether a step of length h is solvable from the state it was made for."""
+    """What decides whether a step of length h is solvable from the state it was made for.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> certificate = la.solvability.certify(equation, 1e-3)
+    >>> bool(certificate.eta <= certificate.largest_eta)
+    True
+    """
 
     h: float  #: s
     eta: float  #: length of the first Newton correction, in the norm of the kinetic energy, J^(1/2)
@@ -54,6 +63,14 @@ def certify(equation: StepEquation, h: float, sharp: bool | None = None) -> Cert
     """The certificate of a step of length h > 0 (s).
 
     sharp   with one derivative more, which takes time and memory; by default for mechanisms of up to SHARP degrees of freedom
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> certificate = la.solvability.certify(equation, 1e-3)
+    >>> bool(certificate.eta < certificate.largest_eta)  # then the step is solvable
+    True
     """
     proof = equation.judged(h)
     out = proof.out
@@ -94,7 +111,15 @@ def _largest_eta(b: float, c: float, d: float) -> float:
 
 
 def certified_step(equation: StepEquation) -> Certificate:
-    """The longest certified step; every shorter one on a grid is certified too.  Infinite if nothing limits it."""
+    """The longest certified step; every shorter one on a grid is certified too.  Infinite if nothing limits it.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> bool(la.solvability.certified_step(equation).h > 1e-2)  # s
+    True
+    """
     def best(h: float) -> Certificate:
         plain = certify(equation, h, sharp=False)
         return plain if plain.solvable or len(equation.v0) > SHARP else certify(equation, h)
@@ -117,7 +142,15 @@ def certified_step(equation: StepEquation) -> Certificate:
 
 
 def empirical_limit(equation: StepEquation, start: float, factor: float = 1.05, longest: float = 100.0) -> float:
-    """The first step on a grid from `start` upwards that pure Newton from the guess does not solve, s; infinite if there is none."""
+    """The first step on a grid from `start` upwards that pure Newton from the guess does not solve, s; infinite if there is none.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> equation = la.solvability.StepEquation(model, state)
+    >>> bool(la.solvability.empirical_limit(equation, start=0.01) > 0.05)  # s
+    True
+    """
     h = start
     while h < longest:
         if not equation.newton(h)[1]:

@@ -26,7 +26,15 @@ MUCH_LONGER = 10.0  # than the certified step of the start: steps of a run with 
 
 @dataclass
 class Report:
-    """Steps up to which something is known to hold at a state, s.  `print(report)` gives the table."""
+    """Steps up to which something is known to hold at a state, s.  `print(report)` gives the table.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> report = la.solvability.report(model, state, dt=1e-3)
+    >>> report.dt
+    0.001
+    """
 
     model: Model
     dt: float
@@ -136,6 +144,12 @@ def certified(model: Model, state: State, tau: Coordinates = None) -> float:
     """The longest step from `state` that Newton's method of Trapezoid is certified to solve, s; infinite if nothing limits it.
 
     StateError with the reason if there is no certificate.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> bool(la.solvability.certified(model, state) > 1e-2)  # s
+    True
     """
     return _certificate(StepEquation(model, checked_state(state, model), tau)).h
 
@@ -163,6 +177,13 @@ def certified_dt(model: Model, state: State, integrator: Integrator | None) -> t
 
     That is half the linear stability limit at the start or in the neutral configuration, and not more than some times the step that is
     certified at the start.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> integrator, dt = la.solvability.certified_dt(model, state, None)
+    >>> type(integrator).__name__
+    'CertifiedStep'
     """
     if integrator is None or isinstance(integrator, Trapezoid):
         integrator = CertifiedStep(integrator)
@@ -181,7 +202,14 @@ def certified_dt(model: Model, state: State, integrator: Integrator | None) -> t
 
 
 def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
-    """A sentence about how long a step from `state` may be."""
+    """A sentence about how long a step from `state` may be.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> print(la.solvability.bound_in_words(model, state))
+    the bound certified for Trapezoid in this state is 0.122 s; see leastaction.solvability.report
+    """
     try:
         h = certified(model, state, tau)
     except (LeastActionError, np.linalg.LinAlgError):
@@ -191,7 +219,14 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
 
 
 def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordinates = None, factor: float = 1.2) -> float:
-    """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none."""
+    """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> bool(la.solvability.tried_limit(model, state, la.Variational()) > 0.1)  # s
+    True
+    """
     forces = model.inputs(tau)[None]
     h = 1e-4
     while h < LONGEST_TRIED:
@@ -203,7 +238,13 @@ def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordin
 
 
 def stable_step(model: Model, q: NDArray[np.float64]) -> float:
-    """2 / omega of the fastest small oscillation under gravity and springs at q, s; infinite if nothing oscillates."""
+    """2 / omega of the fastest small oscillation under gravity and springs at q, s; infinite if nothing oscillates.
+
+    >>> import leastaction as la
+    >>> model = la.examples.chain(2).compile()
+    >>> round(float(la.solvability.stable_step(model, model.neutral())), 3)  # s
+    0.278
+    """
     work, forces = model.make_work(), np.zeros(model.nv)
     stiffness = np.empty((model.nv, model.nv))
     for j in range(model.nv):

@@ -108,7 +108,14 @@ class _Body:
 
 
 class MassTensors:
-    """M(q) of a model and its derivatives."""
+    """M(q) of a model and its derivatives.
+
+    >>> import leastaction as la
+    >>> model = la.examples.double_pendulum().compile()
+    >>> state = model.state({"upper": 1.0})
+    >>> la.solvability.MassTensors(model).at(state.q, 0)[0].shape  # M itself
+    (2, 2)
+    """
 
     def __init__(self, model: Model):
         self.model, self.nv = model, model.nv

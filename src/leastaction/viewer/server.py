@@ -54,6 +54,9 @@ def view(
     seconds    of the clock after which it ends; by default Ctrl-C ends it
 
     Returns what was recorded, the forces of hands in `run.tau`.  Needs `pip install leastaction[view]`.
+
+    >>> import leastaction as la
+    >>> run = la.view(la.examples.chain(5), q={"link1": 0.9})  # doctest: +SKIP
     """
     compiled = model.compile() if isinstance(model, Mechanism) else model
     if not isinstance(compiled, Model):
@@ -97,6 +100,11 @@ class Server:
         self._thread = threading.Thread(target=self._server.serve_forever, name="leastaction view", daemon=True)
 
     @property
+    def frames(self) -> int:
+        """How many were made so far."""
+        return self._number
+
+    @property
     def origin(self) -> str:
         return f"http://{HOST}:{self.port}"
 
@@ -122,7 +130,7 @@ class Server:
 
     def run(self, seconds: float | None = None) -> None:
         """In time with the clock, until `stop`, or for some seconds."""
-        began = last = time.perf_counter()
+        began = last = due = time.perf_counter()
         while self._open and (seconds is None or last - began < seconds):
             self._obey()
             now = time.perf_counter()
@@ -130,7 +138,8 @@ class Server:
             self.session.behind |= now - last > _LONGEST
             last = now
             self._tell(self.session.frame())
-            time.sleep(max(0.0, 1.0 / RATE - (time.perf_counter() - now)))
+            due = max(due + 1.0 / RATE, now)  # a frame that came late is followed by an early one: the rate is kept
+            time.sleep(max(0.0, due - time.perf_counter()))
 
     def _obey(self) -> None:
         while True:

@@ -67,7 +67,7 @@ class Drawing {
   makeSolids() {
     const { gl } = this.renderer;
     const most = Math.max(...this.runs.map((run) => run.solids.length));
-    const sides = most > 1500 ? 6 : most > 300 ? 12 : this.renderer.isSoftware ? 14 : 24;
+    const sides = most > 1500 ? 6 : most > 300 ? 12 : most > 60 && this.renderer.isSoftware ? 14 : 28;
     const made = {
       sphere: makeSphere(sides), cylinder: makeCylinder(sides), box: makeBox(), diamond: makeDiamond(), screw: makeScrew(), cone: makeCone(16),
       rod: makeCylinder(clamp(sides / 2, Math.min(sides, 8), 12), 0), coil: makeCoil(),
@@ -303,7 +303,7 @@ class Drawing {
     const up = new Float32Array(this.header.up);
     renderer.begin(camera, this.theme, floor, up);
     this.pixelSize = (camera.pixel * length(subtract(camera.eye, camera.target))) / this.renderer.canvas.clientHeight;
-    for (const run of runs) renderer.draw(this.visible(run), run.base);
+    runs.forEach((run, i) => renderer.behind(i, () => renderer.draw(this.visible(run), run.base)));
     const dynamic = Object.values(this.dynamic).map((batch) => ({ batch }));
     if (shown.grid) renderer.drawFloor();
     if (shown.shadows && renderer.quality >= SHADOWED && camera.eye[2] > floor.height)
