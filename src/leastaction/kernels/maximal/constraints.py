@@ -51,14 +51,20 @@ def special_values(special, m, net, flow, out, first):
 
 
 @kernel
-def gradients(m, net, flow):
-    """G1 = derivatives of the values in the end poses."""
+def plain_gradients(net, poses, apart, G):
+    """Derivatives of what most mechanisms have, at the poses given."""
     for c in range(net.con.shape[0]):
         kind = net.con[c, CON_KIND]
         if kind == GEAR:
-            gear_gradient(net, flow.end, flow.apart_end, c, flow.G1)
+            gear_gradient(net, poses, apart, c, G)
         elif kind == TWO_FRAMES:
-            two_frame_gradient(net, flow.end, flow.apart_end, c, flow.G1)
+            two_frame_gradient(net, poses, apart, c, G)
+
+
+@kernel
+def gradients(m, net, flow):
+    """G1 = derivatives of the values in the end poses."""
+    plain_gradients(net, flow.end, flow.apart_end, flow.G1)
     special_gradients(net.special, m, net, flow)
 
 
@@ -74,12 +80,7 @@ def special_gradients(special, m, net, flow):
 @kernel
 def force_directions(m, net, flow):
     """G0 = virtual displacements the constraints forbid at the start of the step: where their impulses act."""
-    for c in range(net.con.shape[0]):
-        kind = net.con[c, CON_KIND]
-        if kind == GEAR:
-            gear_gradient(net, flow.node, flow.apart, c, flow.G0)
-        elif kind == TWO_FRAMES:
-            two_frame_gradient(net, flow.node, flow.apart, c, flow.G0)
+    plain_gradients(net, flow.node, flow.apart, flow.G0)
     special_forces(net.special, m, net, flow)
 
 
