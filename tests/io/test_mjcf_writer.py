@@ -189,6 +189,7 @@ REFUSED = {
     "name the joints": lambda mech: mech.keyframes.update(a={"q": np.array([0.1, 0.2])}),
     "hangs on 'nowhere'": lambda mech: mech.add_body("lost", "nowhere", la.Revolute(), **HEAVY),
     "'nowhere' is named": lambda mech: mech.add_constraint(la.Coincident("tip", "nowhere")),
+    "'nobody' is named": lambda mech: mech.add_frame("lost", "nobody"),
 }  # fmt: skip
 
 
@@ -201,7 +202,7 @@ def test_what_mjcf_cannot_say_is_named(tmp_path, words):
 
 def test_long_chains_are_refused_where_the_reader_would(tmp_path):
     again(la.examples.chain(61), tmp_path)
-    with pytest.raises(la.FormatError, match="'link62' is the 62th of a chain"):
+    with pytest.raises(la.FormatError, match="'link62' hangs on 61 others"):
         la.examples.chain(70).save(tmp_path / "long.xml")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.testing import random_state
 
 ROOT = Path(__file__).resolve().parents[2]
 HOW = "the robots of example-robot-data are not installed (430 MB): pip install leastaction[robots], or make robots"
@@ -75,6 +76,37 @@ def test_every_robot(robots, floating):
         assert robot.model is not None, f"{name}: {robot.refused}"
         worst = robots.compare(robot, 2)
         assert max(worst.values()) < robots.TOLERANCE, f"{name}: {worst}"
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_every_robot_is_written_for_mujoco(robots, floating, tmp_path):
+    """As MJCF, which MuJoCo reads: the same mass matrix; or refused by name, because MuJoCo would not take a body."""
+    pytest.importorskip("mujoco")
+    from support.mjcf import Theirs
+
+    if not robots.files():
+        pytest.skip(HOW)
+    unwritten, file = [], tmp_path / "robot.xml"
+    for robot in (robots.read(file, floating, ("visual", "contact")) for file in robots.files()):
+        if robot.mechanism is None or robot.model is None:
+            continue
+        try:
+            robot.mechanism.save(file)
+        except la.FormatError as error:
+            assert "MuJoCo takes no moving body" in str(error) or "belong to no body" in str(error)
+            unwritten.append(robots.short(robot.file))
+            continue
+        ours, theirs = robot.model, Theirs(file, la.load(file).compile())
+        q, v = random_state(ours, np.random.default_rng(0))
+        places = [(ours.q_slice(name), theirs.model.q_slice(name)) for name in ours.joint_names]
+        moved = np.concatenate([np.arange(ours.nv)[ours.v_slice(name)] for name in theirs.model.joint_names])
+        there = theirs.model.neutral()
+        for here, at in places:
+            there[at] = q[here]
+        M, _ = theirs.inertia_and_forces(there, v[moved])
+        wanted = la.dynamics.mass_matrix(ours, q)[np.ix_(moved, moved)]
+        assert np.abs(M - wanted).max() < 1e-12 * np.abs(wanted).max(), robot.file
+    assert unwritten == ["icub/icub", "icub/icub_reduced", "romeo/romeo_small"]
 
 
 @pytest.mark.parametrize("name", LET_GO)

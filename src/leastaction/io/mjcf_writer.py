@@ -63,6 +63,7 @@ class _Writer:
             self.children.setdefault(body.parent, []).append(body)
         self.heavy = inertias(mechanism, self.children)
         self.sites = self._sites()
+        self.used = {*self.sites, *(host for host, _ in self.sites.values()), *(shape.body for shape in mechanism.shapes)}
 
     def text(self) -> str:
         m = self.mechanism
@@ -98,7 +99,7 @@ class _Writer:
                 lines.append(f"{' ' * indent}</body>")
                 continue
             if depth > _DEEPEST:
-                raise FormatError(f"body {body.name!r} is the {depth}th of a chain; an .xml file is read up to {_DEEPEST} bodies deep")
+                raise FormatError(f"body {body.name!r} hangs on {depth - 1} others; an .xml file is read up to {_DEEPEST} bodies deep")
             body, placement, joints = self._chain(body, indent + 2)
             self._check_mass(body)
             lines += [tag(indent, "body", "", name=body.name, **_placed(placement)), *joints, *self._inside(body.name, body, indent + 2)]
@@ -126,8 +127,7 @@ class _Writer:
             return False
         if isinstance(below[0].joint, Fixed) and body.name != f"{below[0].name}:{body.joint_name}":  # one of the reader's is no place
             return False
-        used = {shape.body for shape in self.mechanism.shapes} | {frame.parent for frame in self.mechanism.frames.values()}
-        return body.name not in used | set(self.sites)
+        return body.name not in self.used
 
     def _check_mass(self, body: Body) -> None:
         """MuJoCo's conditions, in words that name the body."""
@@ -170,11 +170,10 @@ class _Writer:
     def _host(self, name: str) -> tuple[str, Pose]:
         """The body that a body, frame or the world is, and where on it."""
         frame = self.mechanism.frames.get(name)
-        if frame is not None:
-            return frame.parent, frame.placement
-        if name != WORLD and name not in self.mechanism.bodies:
-            raise FormatError(f"{name!r} is named and does not exist; add it as a body or frame")
-        return name, Pose()
+        body, pose = (name, Pose()) if frame is None else (frame.parent, frame.placement)
+        if body != WORLD and body not in self.mechanism.bodies:
+            raise FormatError(f"{body!r} is named and does not exist; add it as a body{' or frame' if frame is None else ''}")
+        return body, pose
 
     # ------------------------------------------------------------------------------------------------ joints
 
