@@ -298,7 +298,7 @@ if AVAILABLE:
             try:
                 data = (_EntryLibrary.machine_code(codegen, name, linked), *rest)
                 whole = self._impl.rebuild(target_context, data)
-            except RuntimeError:  # LLVM cannot read it
+            except Exception:  # LLVM cannot read it, or it is something else: never the reason why a simulation fails
                 self._shelf.refuse(path)
                 return None
             self._cache_file.save(self._index_key(sig, codegen), data)
