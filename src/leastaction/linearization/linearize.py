@@ -58,6 +58,11 @@ class Linearizations:
     """The linearised steps of a run, arrays with one more axis than those of `Linearization`: A[k] belongs to the step from node nodes[k].
 
     `steps[k]` is the `Linearization` of one of them.
+
+    >>> import leastaction as la
+    >>> steps = la.linearize(la.simulate(la.examples.cart_pole().compile(), dt=1e-2, steps=3, q={"pole": 0.1}))
+    >>> steps.A.shape, steps[0].A.shape
+    ((3, 4, 4), (4, 4))
     """
 
     A: Array  #: (N, 2 nv, 2 nv)
