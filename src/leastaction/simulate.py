@@ -187,7 +187,7 @@ class Simulator:
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._switch: Switch | None = None  # to code made for this mechanism
         self.specialised_from: int | None = None  #: step from which on it runs such code, if it went over to it on the way
-        self._strict, self._acting = False, False  # does an energy that cannot be explained end a run?  Can anything change it?
+        self._strict, self._acting = False, False  # does an energy that is not explained end a run?  Can it change between recorded nodes?
         self._accounts: Accounts | None = None
         self._recording = self.integrator.recording(self.dt)
         self._last_tau = model.inputs()  # of the last step
@@ -366,7 +366,8 @@ class Simulator:
         forces = check_forces(with_targets(self.model, tau, targets, control), steps, self.model)
         schedule = self._scheduled(every)
         with self._alone:
-            self._schedule, self._acting = schedule, control is not None or may_change(self.model, forces)
+            self._schedule = schedule
+            self._acting = record_every > 1 and (control is not None or may_change(self.model, forces))
             return self._run(steps, forces, control, record_every, progress, np.inf)
 
     def _run(
