@@ -1,4 +1,6 @@
-"""Many random inputs, counted by how they end:  NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m support.fuzzing [COUNT [SEED [PROCESSES]]]
+"""Many random inputs, counted by how they end:
+
+    NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m support.fuzzing [COUNT [SEED [PROCESSES [SECONDS]]]]
 
 The inputs of tests/fuzz/inputs.py, in processes with limited memory, each of which makes a batch of them: one that dies, or takes too long,
 is a failure like any other and is named by its number.  In plain Python thousands take a few seconds, and every index is checked.
@@ -19,7 +21,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-BATCH = 4000
+BATCH = 2000
 PATIENCE = 120  # s for one input
 MOST_BYTES = 6 * 2**30  # of address space
 
@@ -61,7 +63,7 @@ def batch(seed: int, first: int, last: int, trap: Path, told: Path) -> None:
             file.write(json.dumps([number, kind, how, why[:300]]) + "\n")
 
 
-def main(count: int, seed: int, processes: int) -> bool:
+def main(count: int, seed: int, processes: int, seconds: float = 1e9) -> bool:
     found: Counter[str] = Counter()
     failures: list[str] = []
     began, done = time.perf_counter(), 0
@@ -69,6 +71,8 @@ def main(count: int, seed: int, processes: int) -> bool:
     with tempfile.TemporaryDirectory() as name:
         trap, waiting, running = Path(name) / "ran", list(range(0, count, BATCH)), {}
         while waiting or running:
+            if time.perf_counter() - began > seconds:
+                waiting.clear()  # what has begun is finished
             while waiting and len(running) < processes:
                 first = waiting.pop(0)
                 told = Path(name) / str(first)
@@ -99,7 +103,7 @@ def main(count: int, seed: int, processes: int) -> bool:
         executed = trap.exists()
     total = {"inputs": done, "seed": seed, **dict(sorted(found.items())), "executed code": executed, "failures": len(failures)}
     print(json.dumps(total | {"s": round(time.perf_counter() - began), "cpu s": round(sum(os.times()[2:4]))}))
-    return not failures and not executed and done == count
+    return not failures and not executed and (done == count or time.perf_counter() - began > seconds)
 
 
 if __name__ == "__main__":
