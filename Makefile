@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds combinations fuzz mutation lint robots kills dead-points soak memory wheel bench papers docs thumbnails screenshots picture clean
+.PHONY: demo test public bounds combinations fuzz mutation lint robots kills dead-points pools cache-trouble soak memory wheel bench papers docs thumbnails \
+    screenshots picture clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -44,10 +45,13 @@ robots: $(VENV)/.ready-robots
 	$(BIN)/python -m benchmarks robots
 	$(BIN)/python -m benchmarks mjcf
 
-# random input for an hour (make fuzz SECONDS=600 SEED=7 ...); failures say how to repeat them
+# 100,000 random inputs in plain Python, counted by how they end, then compiled for as long as you like (make fuzz INPUTS=1000 SECONDS=600
+# SEED=7 ...); failures say how to repeat them
+INPUTS ?= 100000
 SECONDS ?= 3600
 SEED ?= 1
 fuzz: $(VENV)/.ready-test
+	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m support.fuzzing $(INPUTS) $(SEED)
 	LEASTACTION_FUZZ_SECONDS=$(SECONDS) LEASTACTION_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
 
 # a recorded run that is killed fifty times
@@ -57,6 +61,15 @@ kills: $(VENV)/.ready-test
 # random planar linkages driven through their dead points: each keeps its energy law or stops with a reason
 dead-points: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.dead_points 200
+
+# a hundred roll-outs, ten of which fail, in process pools of every kind: the bits of one process
+pools: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check joblib
+	PYTHONPATH=tests $(BIN)/python -m support.pools
+
+# damaged files, full disks, kills while compiling, ...: the cache of machine code may be slow, never wrong
+cache-trouble: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.cache_trouble
 
 # 10^8 steps of a chain and 10^7 of a loop: energy, closure, memory and time per step stay flat (make soak STEPS=1000000 LOOP=100000 ...)
 STEPS ?= 100000000

@@ -93,6 +93,12 @@ def whole_number(value: int, least: int, what: str) -> int:
     return int(value)
 
 
+def yes_or_no(value: bool, what: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise StateError(f"{what} = {shown(value)}; it is True or False")
+    return bool(value)
+
+
 def time_step(dt: float) -> float:
     """Length of a step, s."""
     array, _ = _as_floats(dt)

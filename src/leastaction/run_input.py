@@ -173,6 +173,10 @@ class Asked:
         self._rows[self._made] = tau
         self._made += 1
 
+    def cut(self, made: int) -> None:
+        """Forget all but the first of them."""
+        self._made = made
+
     def __len__(self) -> int:
         return self._made
 

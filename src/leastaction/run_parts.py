@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .assembly.ledger import may_change
 from .checks import whole_number
-from .errors import ConvergenceError, StateError
+from .errors import StateError
 from .run_input import MOST_STEPS, Control, check_control, check_forces, checked_seconds, count_steps, memory
 from .state import State
 from .trajectory import Trajectory
@@ -31,6 +32,7 @@ class Parts:
             self.steps, self.end = int(MOST_STEPS), simulator.t + checked_seconds(duration, steps, tau, control)
         self.forces = check_forces(tau, self.steps, simulator.model)
         self.forces_of_every_step = control is not None or len(self.forces) > 1
+        simulator._acting = control is not None or may_change(simulator.model, self.forces)
         self.start = simulator._run(0, self.forces[:1], None, every, False, np.inf)
 
     @property
@@ -44,6 +46,7 @@ class Parts:
     def go_on(self, state: State, run: Trajectory) -> None:
         self.simulator._start_from(state)
         self.simulator.steps, self.simulator.specialised_from = run.steps, run.specialised_from
+        self.simulator._open_accounts(self.every, run)
 
     def remarks(self, run: Trajectory) -> tuple[str, ...]:
         return self.simulator._remarks(run)
@@ -54,6 +57,7 @@ def run_for(simulator: Simulator, duration: float, steps: int | None, tau, contr
     seconds = checked_seconds(duration, steps, tau, control)
     every, end = whole_number(record_every, 1, "record_every"), simulator.t + seconds
     forces = check_forces(tau, 0, simulator.model)
+    simulator._acting = control is not None or may_change(simulator.model, forces)
     parts = [simulator._run(0, forces, None, every, False, end)]
     try:
         while simulator.t < end:
@@ -84,12 +88,3 @@ def _check_pace(simulator: Simulator, parts: list[Trajectory], seconds: float, e
             "GB: the step density is too large; give a smaller one, a larger record_every, or a shorter duration"
         )
 
-
-def explained(run: Trajectory) -> Trajectory:
-    """The run, unless its energy cannot be explained."""
-    first = run.first_unexplained
-    if first is None:
-        return run
-    until = run.until(max(first, 1))
-    until.converged, until.message = False, run.unexplained_in_words
-    raise ConvergenceError(run.unexplained_in_words, step=first, time=float(run.t[first]), residual=0.0, trajectory=until)

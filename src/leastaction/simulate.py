@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing, nullcontext, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from os import PathLike
 
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .assembly.closing import ClosedEvaluator, on_the_way
-from .checks import shown, time_step, whole_number
+from .assembly.ledger import may_change
+from .checks import shown, time_step, whole_number, yes_or_no
 from .dynamics import explain_singular
 from .errors import ConvergenceError, LimitError, SingularMassError, StateError
 from .events import Event, Every, Occurrence
@@ -22,6 +23,7 @@ from .events.description import Function, checked_events
 from .events.schedule import Schedule, checked_callbacks
 from .events.watch import EventWatch, Stop
 from .integrators import Integrator, Variational
+from .integrators.accounts import Accounts
 from .integrators.background import Switch, switch_for
 from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
@@ -34,7 +36,7 @@ from .progress import Interrupts, Progress
 from .reactions import Nodes, Reactions
 from .records import stream
 from .run_input import Alone, Asked, Control, Rows, check_control, check_forces, count_steps, make_room, with_targets
-from .run_parts import Parts, explained, run_for
+from .run_parts import Parts, run_for
 from .shapes import not_simulated
 from .solvability import bound_in_words, certified_dt
 from .state import State, checked_state
@@ -96,7 +98,8 @@ def simulate(
     assembly      where loops pass a singular position (links in line), from which they can go on in more than one way, and a step does not
                   continue the motion: "stop" ends the run with an error that names the time and the constraints, "continue" steps over
                   the position and follows the motion, "ignore" goes on with whatever was solved.  docs/constraints.md
-    strict        an energy that cannot be explained (run.warnings) is an error, whose trajectory ends at the node before it
+    strict        an energy that cannot be explained (run.warnings) ends the run with an error, whose trajectory ends at the node before;
+                  every node is looked at, recorded or not
     when          events to watch for: la.passes(...), la.crosses(...), la.Event(...), a function (t, state) -> number that passes zero,
                   or a list; what is found, located within its step, is `run.events`; a terminal event ends the run.  docs/events.md
     every         la.Every(function, steps=100) or la.Every(function, seconds=0.1), or a list: functions called with (t, state) meanwhile
@@ -114,9 +117,9 @@ def simulate(
     (True, 2001)
     """
     simulator = Simulator(model, state, dt=dt, integrator=integrator, q=q, v=v, guard=guard, limits=limits, assembly=assembly, when=when)
-    simulator._schedule = simulator._scheduled(every)
+    simulator._schedule, simulator._strict = simulator._scheduled(every), yes_or_no(strict, "strict")
     tau = with_targets(model, tau, targets, control)
-    if resume and record_to is None:
+    if yes_or_no(resume, "resume") and record_to is None:
         raise StateError("resume=True goes on with a file; give its path as record_to='run.h5'")
     if specialise is not None:
         count = count_steps(simulator.dt, duration, steps) if simulator.integrator.uniform else 0
@@ -124,13 +127,11 @@ def simulate(
     with closing(simulator._switch) if simulator._switch is not None else nullcontext():
         if record_to is not None:
             parts = Parts(simulator, duration, steps, tau, control, whole_number(record_every, 1, "record_every"))
-            run = stream.record(record_to, parts, resume, progress)
-        elif not simulator.integrator.uniform and duration is not None:
-            run = run_for(simulator, duration, steps, tau, control, record_every)
-        else:
-            count = count_steps(simulator.dt, duration, steps)
-            run = simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress, every=every)
-    return explained(run) if strict else run
+            return stream.record(record_to, parts, resume, progress)
+        if not simulator.integrator.uniform and duration is not None:
+            return run_for(simulator, duration, steps, tau, control, record_every)
+        count = count_steps(simulator.dt, duration, steps)
+        return simulator.run(count, tau=tau, control=control, record_every=record_every, progress=progress, every=every)
 
 
 class Simulator:
@@ -171,7 +172,7 @@ class Simulator:
             raise SingularMassError(f"the start of the simulation is singular: {singular}")
         by_certificate = isinstance(dt, str) and dt == "certified"
         self.integrator, self.dt = certified_dt(model, start, integrator) if by_certificate else (chosen, time_step(dt))  # type: ignore
-        if guard:
+        if yes_or_no(guard, "guard"):
             self.integrator = Guarded(self.integrator, bound_in_words)
         self.limits = checked_choice(limits, ("stop", "ignore"), "limits")
         self.assembly = checked_choice(assembly, ASSEMBLY, "assembly")
@@ -180,11 +181,14 @@ class Simulator:
         events = () if when is None else checked_events(when)
         self._events = EventWatch(events, model, self.integrator, self._evaluate, self._stops) if events else None
         self._watch = self._events or self._stops
-        self._check_start(start.q)
+        if self._stops is not None:
+            self._stops.check_start(start.q)
         self.steps, self._first_time = 0, start.t
         self._schedule: Schedule | None = None  # of the functions that are called while a run is made
         self._switch: Switch | None = None  # to code made for this mechanism
         self.specialised_from: int | None = None  #: step from which on it runs such code, if it went over to it on the way
+        self._strict, self._acting = False, False  # does an energy that is not explained end a run?  Can it change between recorded nodes?
+        self._accounts: Accounts | None = None
         self._recording = self.integrator.recording(self.dt)
         self._last_tau = model.inputs()  # of the last step
         self._tau = self._last_tau[None].copy()  # of the next one
@@ -199,16 +203,6 @@ class Simulator:
     def subdivided(self) -> list[tuple[float, int]]:
         """(time, number of parts) of the steps that the guard subdivided."""
         return list(self._stepper.subdivided) if isinstance(self._stepper, GuardedStepper) else []
-
-    def _check_start(self, q: NDArray[np.float64]) -> None:
-        beyond = self._stops.beyond(q) if self._stops else []
-        if beyond:
-            assert self._stops is not None
-            words = "; ".join(self._stops.in_words(limit, q, "is") for limit in beyond)
-            nearest = {
-                limit.joint: float(np.clip(q[self.model.q_slice(limit.joint)][limit.place], limit.lower, limit.upper)) for limit in beyond
-            }
-            raise StateError(f"at the start {words}; start elsewhere, for example q={nearest}, or with limits='ignore'")
 
     def _start_from(self, state: State) -> None:
         """Start there, or go on if it is where the same integrator was."""
@@ -372,14 +366,17 @@ class Simulator:
         schedule = self._scheduled(every)
         with self._alone:
             self._schedule = schedule
+            self._acting = record_every > 1 and (control is not None or may_change(self.model, forces))
             return self._run(steps, forces, control, record_every, progress, np.inf)
 
     def _run(
         self, steps: int, forces: NDArray[np.float64], control: Control | None, every: int, progress: bool | None, end: float
     ) -> Trajectory:
         """At most `steps` steps, and with an integrator that chooses their length none that starts at or after the time `end`."""
-        self._check_start(self._now.q[0])
+        if self._stops is not None:
+            self._stops.check_start(self._now.q[0])
         record = self._make_record(steps, every)
+        self._open_accounts(every)
         found = len(self.events)
         asked = None if control is None else Asked(self.model.inputs_per_step)  # inputs of the control law
         began = time.perf_counter()
@@ -398,6 +395,11 @@ class Simulator:
         self.trajectory = self._finished(record, began, asked.forces if asked else forces, found)
         if ended.failure:
             raise self._failure(ended, self.trajectory)
+        if ended.unexplained:
+            self.trajectory.converged, self.trajectory.message = False, ended.unexplained
+            raise ConvergenceError(
+                ended.unexplained, step=self.steps + 1, time=ended.time, residual=ended.residual, trajectory=self.trajectory
+            )
         if ended.limit:
             self.trajectory.message = f"stopped at t = {self.t:g} s: {ended.limit}"
         if ended.outside:
@@ -408,6 +410,16 @@ class Simulator:
             )  # fmt: skip
         return self.trajectory
 
+    def _open_accounts(self, every: int, run: Trajectory | None = None) -> None:
+        """Keep the account of the energy if somebody has to; run: what was made before, and goes on here."""
+        if not self._strict and (every == 1 or not self._acting):
+            self._accounts = None
+        elif self._accounts is None or not self._accounts.stands_at(self._now):
+            self._accounts = Accounts(self.model, self.integrator, self.dt, self._begun, self._strict)
+            self._accounts.begin(self._now, run)
+        if self._accounts is not None:
+            self._accounts.open(every)
+
     def _scheduled(self, every: Every | Sequence[Every] | None) -> Schedule | None:
         return None if every is None else Schedule(checked_callbacks(every), self._first_time, self.dt, self.integrator.uniform)
 
@@ -416,6 +428,9 @@ class Simulator:
         if record.t[int(record.cursor[ROWS]) - 1] != self._now.t[0]:
             copy_row(self._now, 0, record)
         run = Trajectory.from_record(record, self._stepper, self.integrator, time.perf_counter() - began, forces)
+        if self._accounts is not None:
+            self._accounts.finish(self._now, self._last_tau)
+            run.ledger = self._accounts.table(len(run)) if self._acting and run.every > 1 else None
         run.remarks, run.events, run.specialised_from = self._remarks(run), self.events[found:], self.specialised_from
         run.continuation = self._continuation()
         return run
@@ -433,7 +448,7 @@ class Simulator:
 
     def _make_record(self, steps: int, every: int) -> Record:
         """Room for the whole run; the present node is its first row."""
-        rows = -(-steps // every) + 1 + (self._watch is not None)  # one more: where a limit is passed, or an event ends the run
+        rows = -(-steps // every) + 1 + (self._watch is not None or self._strict)  # one more: where a limit or an event ends the run
         record = make_room(self._stepper, rows, steps, every)
         copy_row(self._now, 0, record)
         return record
@@ -444,11 +459,12 @@ class Simulator:
         """Chunks of many steps in compiled code, so long that Python costs nothing, so short that the bar moves."""
         every = int(record.cursor[EVERY])
         chunk, done, kept = every * max(1, _FIRST_CHUNK // (every * max(1, self.model.nv))), 0, 0
-        before = self._watched.remember() if self._stops else None  # at the step `kept`
+        goes_back = self._stops is not None or self._strict
+        before = self._watched.remember() if goes_back else None  # at the step `kept`
         self._before_moving()
         while done < steps:
-            if self._go_over() and self._stops:
-                before, kept = self._stepper.remember(), done
+            if self._go_over() and goes_back:
+                before, kept = self._watched.remember(), done
             size = min(chunk, steps - done)
             began, t, until = time.perf_counter(), self.t, end
             if self._switch is not None:
@@ -460,22 +476,22 @@ class Simulator:
             result = self._advance(size, tau, record, until)
             self.steps += result.steps
             done += result.steps
-            if result.limit:
+            if result.limit or result.unexplained:
                 self._go_back(record, before, forces if len(forces) == 1 else forces[kept:done], done - kept)
             if result.event is not None:
                 self._end_at(result.event, record)
                 result.limit = result.event.occurrence.in_words
             self._look()
             ctrl_c.release()
-            if result.steps:
+            if result.steps > 0:
                 self._last_tau[:] = tau[min(result.steps, len(tau)) - 1]
             if time.perf_counter() - began < 0.5 * _CHUNK_SECONDS:
                 chunk *= 2
-            if self._schedule is not None and not result.failure and not result.limit:
+            if self._schedule is not None and not result.ends:
                 result.limit = self._schedule.call(self.steps, t, self.t, self._node)
-            if result.failure or result.limit or not self.t < end:
+            if result.ends or not self.t < end:
                 return result
-            if self._stops and done - kept >= _SELDOM:
+            if goes_back and done - kept >= _SELDOM and not (self._accounts and self._accounts.suspect):
                 before, kept = self._watched.remember(), done
             bar.update(done)
         return Advance(done)
@@ -488,16 +504,14 @@ class Simulator:
         return True
 
     def _advance(self, size: int, tau: NDArray[np.float64], record: Record, end: float) -> Advance:
-        if self._watch:
-            result = self._watch.advance(self._watched, size, tau, record, end)
-        else:
-            result = self._watched.advance(size, tau, record, end)
+        make = partial(self._watch.advance, self._watched) if self._watch else self._watched.advance
+        result = make(size, tau, record, end) if self._accounts is None else self._accounts.advance(make, size, tau, record, end)
         self._stepper, self._begun = inside(self._watched, self._begun)
         return result
 
     def _go_back(self, record: Record, before: Memory | None, tau: NDArray[np.float64], steps: int) -> None:
         """To the last node of the record: the stepper went further before somebody looked.  It was as `before` so many steps earlier."""
-        if before is not None:
+        if before is not None and steps >= 0:
             self._watched.recall(before)
             self._watched.advance(steps, tau, self._watched.make_record(0, steps, steps + 1))
             self._stepper, self._begun = inside(self._watched, self._begun)
@@ -512,6 +526,7 @@ class Simulator:
     ) -> Advance:
         """One step at a time, each with the forces the control law asks for, which are added to `asked`."""
         now, tau, rows = self._now, self._tau[0], Rows(record, self._now)
+        before, kept = self._watched.remember() if self._strict else None, 0
         for done in range(1, steps + 1):
             t = float(now.t[0])
             if not t < end:
@@ -528,6 +543,17 @@ class Simulator:
             if result.failure:
                 return result
             asked.add(tau)
+            if self._accounts is not None and result.event is None:
+                found = self._accounts.add_single(now, tau, record)
+                if found.unexplained:
+                    self.steps += found.steps - 1
+                    asked.cut(done - 1 + found.steps)
+                    self._go_back(record, before, asked.forces[kept:], len(asked) - kept)
+                    self._look()
+                    ctrl_c.release()
+                    return found
+                if self._strict and done - kept >= _SELDOM and not self._accounts.suspect:
+                    before, kept = self._watched.remember(), done
             if result.event is not None:
                 self._end_at(result.event, record)
                 result.limit = result.event.occurrence.in_words
@@ -548,6 +574,8 @@ class Simulator:
         return self.model.inputs(tau)
 
     def _failure(self, result: Advance, trajectory: Trajectory) -> ConvergenceError:
+        if len(trajectory) > 1 and not np.isfinite(trajectory.recorded[-1]).all():  # a function of the user failed where a step ended
+            trajectory = self.trajectory = trajectory.until(len(trajectory) - 1)
         message = f"step {self.steps} at t = {self.t:g} s with dt = {self.dt:g} s: {result.failure}"
         trajectory.converged = False
         trajectory.message = message

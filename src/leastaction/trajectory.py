@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
@@ -12,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
-from .assembly import ledger
+from .assembly import doubts, ledger
 from .assembly.closing import ClosedEvaluator
 from .checks import instance, same, shown
 from .dynamics.kinematics import Configurations, about, centres
-from .errors import StateError
+from .errors import LeastActionError, StateError
 from .events import Occurrence
 from .integrators.base import KICKED_MOMENTUM, Integrator, Stepper
 from .integrators.memory import Continuation
@@ -63,6 +64,7 @@ class Trajectory:
     every: int = 1  #: after how many steps a node was recorded
     remarks: tuple[str, ...] = ()  #: what was not simulated, and joints that passed their limits, one sentence each
     events: tuple[Occurrence, ...] = ()  #: what was found of the events given as when=, in the order of time: name, t, state
+    ledger: Array | None = None  #: (T, ...) work and heat, J, summed on the way; None: all nodes tell it, or nothing acts
     certified_dt: Array | None = None  #: (steps,) certified length of every step, s, of CertifiedStep; None: nothing is certified
     specialised_from: int | None = None  #: step at which it went over to code made for its mechanism: simulate(specialise=...)
     continuation: Continuation | None = None  #: what the integrator remembered at the last node; `state()` carries it on
@@ -87,7 +89,7 @@ class Trajectory:
             arrays = [getattr(p, name) for p in parts]
             return None if arrays[0] is None else np.concatenate([arrays[0], *(a[1:] for a in arrays[1:])])
 
-        arrays: dict[str, Any] = {name: whole(name) for name in ("t", "q", "recorded", "errors", "multipliers")}
+        arrays: dict[str, Any] = {name: whole(name) for name in ("t", "q", "recorded", "errors", "multipliers", "ledger")}
         made = [p.tau for p in parts if p.steps and p.tau is not None]
         if any(len(tau) > 1 for tau in made):
             arrays["tau"] = np.concatenate(made)
@@ -102,7 +104,7 @@ class Trajectory:
     def until(self, nodes: int) -> Trajectory:
         """The same run as if it had ended with its first recorded nodes, at least one."""
         steps = min((nodes - 1) * self.every, self.steps) if nodes < len(self) else self.steps
-        cut: dict[str, Any] = {name: getattr(self, name) for name in ("t", "q", "recorded", "errors", "multipliers")}
+        cut: dict[str, Any] = {name: getattr(self, name) for name in ("t", "q", "recorded", "errors", "multipliers", "ledger")}
         cut = {name: None if array is None else array[:nodes] for name, array in cut.items()}
         return replace(
             self, **cut, iterations=self.iterations[:steps], continuation=self.continuation if nodes >= len(self) else None,
@@ -141,20 +143,34 @@ class Trajectory:
         """(T,) total energy H(q, p), J.  Work of wrenches, dampers and inputs is not subtracted."""
         return self.kinetic + self.potential
 
-    @cached_property
+    @property
     def work(self) -> Array:
         """(T,) work since the first node, J: of joint forces, control laws, servos, wrenches, functions of yours, prescribed motions."""
-        inputs = self.model.inputs()[None] if self.tau is None else self.tau
-        pushed = bool(inputs[:, : self.model.nv].any())
-        self._need_all_nodes("work", bool(pushed or self.model.servos or ledger.acts(self.model)))
-        implicit = self.integrator.recording(self.dt)[0] == KICKED_MOMENTUM
-        return ledger.work(self.model, self.t, self.q, self.v, self.multipliers, inputs, implicit)
+        return self._work_and_heat("work")[:, ledger.WORK]
 
-    @cached_property
+    @property
     def dissipated(self) -> Array:
         """(T,) energy that dampers and dry friction have turned into heat since the first node, J."""
-        self._need_all_nodes("dissipated", bool(self.model.tree.has_dampers or self.model.tree.has_friction))
-        return ledger.dissipated(self.model, self.t, self.q, self.v)
+        return self._work_and_heat("dissipated")[:, ledger.HEAT]
+
+    def _work_and_heat(self, what: str) -> Array:
+        """(T, 2 + servos); what: asked for."""
+        known = self._summed
+        if known is None:
+            raise ledger.not_kept(what)
+        return known
+
+    @cached_property
+    def _summed(self) -> Array | None:
+        if self.ledger is not None:
+            return self.ledger - self.ledger[0]
+        inputs = self.model.inputs()[None] if self.tau is None or not len(self.tau) else self.tau
+        if not self.steps or not ledger.may_change(self.model, inputs):
+            return np.zeros((len(self), 2 + len(self.model.servos)))
+        if len(self) != self.steps + 1:
+            return None
+        implicit = self.integrator.recording(self.dt)[0] == KICKED_MOMENTUM
+        return ledger.work_and_heat(self.model, self.t, self.q, self.v, self.multipliers, inputs, implicit)
 
     @property
     def targets(self) -> Array:
@@ -170,7 +186,16 @@ class Trajectory:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What to know before this run is trusted, one sentence each: what was not simulated, energy that nothing explains."""
-        return (*self.remarks, self.unexplained_in_words) if self.unexplained_in_words else self.remarks
+        return (*self.remarks, *filter(None, [*self._doubts, self.unexplained_in_words]))
+
+    @property
+    def _doubts(self) -> list[str]:
+        integrator, ends = self.integrator.innermost, self.q[[0, -1]]
+        found = [doubts.too_light(self.model, integrator.shared_tolerance)]
+        with suppress(LeastActionError):  # velocities that are not finite, about which there is a warning anyhow
+            found.append(doubts.too_far(self.model, ends, integrator.in_the_world) if np.isfinite(ends).all() else "")
+            found.append(doubts.too_fast(self.model, self.q, self.v, self.t, self.dt, integrator.longest_turn(self.model)))
+        return found
 
     @cached_property
     def unexplained_in_words(self) -> str:
@@ -178,17 +203,8 @@ class Trajectory:
         k = self.first_unexplained
         if k is None:
             return ""
-        limit = "" if k == 0 else f" (energy {self.energy[k]:.3g} J after {self.energy[0]:.3g} J)"
-        return (
-            f"from t = {self.t[k]:g} s on the energy cannot be explained: {self.energy_balance[k]:+.3g} J more than work and dampers "
-            f"account for{limit}; the step dt = {self.dt:g} s is probably too long for the fastest oscillation "
-            f"(leastaction.solvability.report says how long it may be): give a smaller dt, or {self._calmer}"
-        )
-
-    @property
-    def _calmer(self) -> str:
-        """What to try instead of the integrator."""
-        return 'quadrature="midpoint"' if getattr(self.integrator, "quadrature", "") == "trapezoid" else "integrator=Variational()"
+        energy, extra = self.energy, self.energy_balance[k]
+        return ledger.in_words(float(self.t[k]), float(extra), float(energy[k]), float(energy[0]), self.dt, ledger.calmer(self.integrator))
 
     @property
     def first_unexplained(self) -> int | None:
@@ -198,10 +214,6 @@ class Trajectory:
                 return ledger.first_unexplained(self.energy_balance, self.kinetic, self.potential)
         except StateError:  # not all nodes, or not all impulses are recorded
             return None
-
-    def _need_all_nodes(self, what: str, acting: bool) -> None:
-        if acting and len(self) != self.steps + 1:
-            raise StateError(f"{what} is summed over all steps, but only some nodes are recorded; simulate with record_every=1")
 
     @property
     def momentum(self) -> Array:

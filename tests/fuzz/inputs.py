@@ -15,6 +15,8 @@ import sympy
 import leastaction as la
 from leastaction.errors import LeastActionError
 from leastaction.io.sexp import parse_mechanism, write
+from leastaction.io.urdf import parse_robot
+from leastaction.io.urdf import write as write_robot
 from leastaction.symbolic import grammar
 
 RIGHT, NAMED = "right", "named"
@@ -27,9 +29,9 @@ class Wrong(Exception):
 def try_one(seed: int, number: int, trap: Path, integrators=(la.Variational,)) -> tuple[str, str]:
     """(kind of the input, how it ended); raises whatever is not an error of ours."""
     rng = np.random.default_rng((seed, number))
-    kind, make = list(KINDS.items())[number % len(KINDS)]
+    kind = ROUND[number % len(ROUND)]
     try:
-        make(Source(rng, trap), integrators)
+        KINDS[kind](Source(rng, trap), integrators)
     except LeastActionError as error:
         if not str(error) or len(str(error)) > 20_000:
             raise Wrong(f"a message of {len(str(error))} characters") from error
@@ -233,4 +235,136 @@ def potential(s: Source, integrators) -> None:
         raise Wrong(f"the derivative of {text!r} is {wanted}, not {slope}")
 
 
-KINDS = {"python": python, "sexp": sexp, "expression": expression, "potential": potential}
+# ------------------------------------------------------------------------------------------------ whole workflows
+
+
+def sane(s: Source) -> la.Mechanism:
+    """A mechanism of bodies that all integrators take."""
+    mech = la.Mechanism(gravity=(0.0, 0.0, s.choose(0.0, -9.81)), name="fuzz")
+    for k in range(int(s.rng.integers(1, 4))):
+        make = s.choose(la.Revolute, la.Prismatic)
+        place = la.Pose(s.rng.uniform(-1, 1, 3), rpy=s.rng.uniform(-3, 3, 3))
+        com, moments = s.rng.uniform(-0.3, 0.3, 3), np.sort(s.rng.uniform(0.1, 0.2, 3))
+        mech.add_body(
+            f"body{k}", s.choose("world", *mech.bodies), make(axis=s.rng.normal(size=3)), place, mass=float(s.rng.uniform(0.5, 2.0)),
+            com=com, inertia=moments,
+        )  # fmt: skip
+    for name in list(mech.bodies):
+        made = s.choose(
+            None, la.Spring(name, 3.0), la.Damper(name, 0.3), la.Wrench(name, (1.0, 0.0, 2.0)), la.Drag(name, 0.2, 0.1),
+            la.LinearSpring(name, "world", 5.0, 0.4),
+        )  # fmt: skip
+        if made is not None:
+            mech.add_force(made)
+    return mech
+
+
+def workflow(s: Source, integrators) -> None:
+    """The same numbers on every way: two integrators, other coordinates, less recorded, interrupted, sent, written and read."""
+    mech = sane(s)
+    model = mech.compile()
+    v, tau, dt, steps = s.rng.normal(size=model.nv), s.rng.normal(size=model.nv), 2e-3, int(s.rng.integers(4, 9))
+    first = s.choose(*integrators)()
+    options = {"dt": dt, "integrator": first, "tau": tau}
+    run = la.simulate(model, v=v, steps=steps, strict=True, **options)
+    moved = np.abs(run.q - run.q[0]).max() + dt
+    second = s.choose(la.RK4(), la.Midpoint(), la.Maximal(), la.Variational("cayley"))
+    other = la.simulate(model, v=v, steps=steps, dt=dt, tau=tau, integrator=second)
+    accuracy = 0.5 if la.SemiImplicitEuler in (type(first), type(second)) else 0.05
+    if np.abs(run.q - other.q).max() > accuracy * moved:
+        raise Wrong(f"{run.integrator!r} and {other.integrator!r} go different ways: {np.abs(run.q - other.q).max()} of {moved}")
+    if np.abs(run.energy_balance).max() > 2.0 * accuracy * (np.ptp(run.potential) + run.kinetic.max()):
+        raise Wrong(f"{np.abs(run.energy_balance).max()} J are not explained")
+    some = la.simulate(model, v=v, steps=steps, record_every=3, **options)
+    if not np.array_equal(some.work, run.work[[*range(0, steps, 3), steps]]) or not np.array_equal(some.q[-1], run.q[-1]):
+        raise Wrong("what is recorded changes the run")
+    half = la.simulate(model, v=v, steps=steps // 2, **options)
+    rest = la.simulate(pickle.loads(pickle.dumps(model)), half.state(), steps=steps - steps // 2, **options)
+    if not np.array_equal(rest.q, run.q[steps // 2 :]):
+        raise Wrong("a run that is continued is another run")
+    twin = mech if any(isinstance(f, la.Drag) for f in mech.forces) else parse_mechanism(write(mech))  # files know no laws on bodies
+    again = twin.compile()
+    if again.nq == model.nq and again.joint_names == model.joint_names:
+        there = la.simulate(again, v=v, steps=steps, **options)
+        if not np.allclose(there.q, run.q, rtol=1e-7, atol=1e-9 * moved):
+            raise Wrong("saved and loaded, the mechanism moves differently")
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+
+_MODEL = la.examples.double_pendulum().compile()
+_STATE = _MODEL.state(q=[0.3, 0.2])
+_RUN = la.simulate(_MODEL, _STATE, dt=1e-3, steps=2)
+
+
+def arguments(s: Source, integrators) -> None:
+    """A public function with something else in one of its places: an error of ours, or the result that it has without it."""
+    x = s.choose(s.thing(), s.number(), s.vector(), s.text(), [], {s.text(): s.number()}, np.zeros(int(s.rng.integers(6))))
+    model, d = _MODEL, la.dynamics
+    s.choose(
+        lambda: model.state(q=x), lambda: model.state(v=x), lambda: model.state(t=x), lambda: model.assemble(x), lambda: model.inputs(x),
+        lambda: model.torques(x), lambda: model.project_velocity(x, [0, 0]), lambda: model.equilibrium(x), lambda: d.mass_matrix(model, x),
+        lambda: d.mass_matrix(x), lambda: d.forward(model, x, x, x), lambda: d.forward(model, None, t=x), lambda: d.inverse(model, x, x, x),
+        lambda: d.energy(x, x), lambda: d.pose(model, None, x), lambda: d.frame(model, x, "tip"), lambda: la.load(x), lambda: la.open(x),
+        lambda: la.save(model.description, x) if not isinstance(x, str) else None, lambda: la.Pose(x), lambda: la.Pose(rpy=x),
+        lambda: la.Revolute(axis=x), lambda: la.Mechanism(gravity=x), lambda: la.Variational(x), lambda: la.Variational(tol=x),
+        lambda: la.Composition(x), lambda: la.AdaptiveStep(density=x), lambda: la.Midpoint(alpha=x), lambda: la.Spring("a", x),
+        lambda: la.Servo("upper", kp=x, kd=x), lambda: la.Motor("upper", gear=x), lambda: la.Distance("a", "b", x),
+        lambda: la.Prescribed("upper", x), lambda: la.CustomForce(x), lambda: la.Every(len, steps=x), lambda: la.Every(x, seconds=1.0),
+        lambda: la.passes("upper", x), lambda: la.passes(x, 0.1), lambda: la.solvability.report(model, _STATE, x),
+        lambda: la.simulate(model, x, dt=1e-3, steps=1), lambda: la.simulate(model, dt=x, steps=1), lambda: la.simulate(x, dt=1, steps=1),
+        lambda: la.simulate(model, dt=1e-3, steps=x if not isinstance(x, int) else 1), lambda: la.simulate(model, dt=1e-3, steps=1, tau=x),
+        lambda: la.simulate(model, dt=1e-3, steps=1, record_every=x), lambda: la.simulate(model, dt=1e-3, steps=1, strict=x),
+        lambda: la.simulate(model, dt=1e-3, steps=1, control=x), lambda: la.simulate(model, dt=1e-3, steps=1, when=x),
+        lambda: la.simulate(model, dt=1e-3, steps=1, guard=x, limits=x), lambda: la.simulate(model, dt=1e-3, steps=1, integrator=x),
+        lambda: la.Simulator(model, dt=1e-3).step(x), lambda: la.linearize(model, la.Variational(), x, 1e-3), lambda: mech_with(x),
+        lambda: la.constraints.values(model, None, x), lambda: la.constraints.jacobian(model, x), lambda: d.condition(model, x),
+        lambda: la.discrete.residual(model, x, [0, 0], [0, 0], 1e-3), lambda: la.discrete.residual(model, [0, 0], [0, 0], [0, 0], x, x),
+        lambda: la.discrete.momenta(model, [0, 0], [0, 0], 1, t=x), lambda: la.discrete.jacobian(model, [0, 0], [0, 0], 1, retraction=x),
+        lambda: la.rollout(model, x, dt=1e-3, steps=2), lambda: la.rollout(model, [_STATE], dt=x, steps=2), lambda: la.Coincident(x, x),
+        lambda: la.rollout(model, [_STATE, x], dt=1e-3, steps=2, tau=x), lambda: la.Wrench("a", x, x), lambda: la.Gear("a", "b", x),
+        lambda: la.UserPotential(x, joints=x), lambda: la.NonlinearSpring(x, joint="upper"), lambda: la.examples.chain(s.thing()),
+        lambda: la.SymbolicJoint(x, x, x), lambda: la.SymbolicConstraint("c", x, x), lambda: la.Drag("a", x, x), lambda: la.Skate(x),
+        lambda: model.modes(hold=x), lambda: la.Damper(x, 1.0),
+        lambda: la.crosscheck(model, dt=x, duration=0.002), lambda: la.crosscheck(x, dt=1e-3, duration=x), lambda: la.Every(len, seconds=x),
+        lambda: _RUN.state(x), lambda: _RUN.frame(x), lambda: _RUN[x], lambda: _RUN.until(1).save(x) if not isinstance(x, str) else None,
+    )()  # fmt: skip
+
+
+def mech_with(x) -> None:
+    mech = la.Mechanism()
+    mech.add_body("body", x, la.Revolute(), mass=x)
+
+
+# ------------------------------------------------------------------------------------------------ robots in XML
+
+_URDF = """<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.2"/><mass value="1.5"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link><link name="hand"><inertial><mass value="0.5"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/><limit lower="-1" upper="1"
+effort="10" velocity="3"/><dynamics damping="0.1"/></joint><joint name="wrist" type="continuous"><parent link="arm"/><child link="hand"/>
+<origin xyz="0 0 0.4" rpy="0 0.1 0"/><axis xyz="1 0 0"/></joint></robot>"""
+
+
+def robot(s: Source, integrators) -> None:
+    """A URDF file with some places changed: what can be read has the masses it says, and is the same after writing and reading."""
+    text = _URDF
+    for _ in range(int(s.rng.integers(3)) + bool(s.oddness)):
+        at, size = int(s.rng.integers(len(text))), int(s.rng.integers(8))
+        new = s.choose("", "<", ">", '"', "0", "nan", "1e999", "-", "&a;", "<!--", s.text(), text[at : at + 25] * 2)
+        text = text[:at] + new + text[at + size :]
+    model = parse_robot(text).compile()
+    if not np.isfinite(la.dynamics.mass_matrix(model)).all():
+        raise Wrong("a mass matrix that is not finite")
+    twin = parse_robot(write_robot(parse_robot(text))).compile()
+    M, N = la.dynamics.mass_matrix(model), la.dynamics.mass_matrix(twin)
+    if M.shape == N.shape and not np.allclose(M, N, rtol=1e-9, atol=1e-9 * np.abs(M).max()):
+        raise Wrong("saved and loaded, the robot has another mass matrix")
+
+
+KINDS = {
+    "python": python, "sexp": sexp, "expression": expression, "potential": potential, "arguments": arguments, "robot": robot,
+    "workflow": workflow,
+}  # fmt: skip
+#: which kind the inputs are, one after the other; whole workflows take longest
+ROUND = 6 * ["python", "sexp", "expression", "potential", "arguments", "robot", "arguments", "expression"] + ["workflow"]

@@ -1,4 +1,7 @@
-"""Everything travels between processes: models with functions of the user in them, states, runs, integrators, errors."""
+"""Everything travels between processes: models with functions of the user in them, states, runs, integrators, errors.
+
+`make pools` does it with all kinds of pools and a hundred roll-outs each.
+"""
 
 import copy
 import multiprocessing
@@ -8,33 +11,11 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+from support.pools import everything, outcome
 
 import leastaction as la
 import leastaction.model
 from leastaction.errors import ConvergenceError, FormatError, LeastActionError, MechanismError, StateError
-
-STRENGTH = 0.3
-
-
-def friction(t, q, v, tau):
-    if q[len(q) - 2] > 1.2:  # the bead
-        raise ValueError("too far")
-    for i in range(len(v)):
-        tau[i] -= STRENGTH * v[i]
-
-
-def everything():
-    """User potential, spring with an energy, custom force, symbolic joint, a constraint with a function and a loop."""
-    mech = la.examples.four_bar()
-    first, second = mech.joint_names[:2]
-    mech.add_force(la.UserPotential(lambda q, sp: 3 * sp.cos(q[0] - q[1]), joints=[first, second]))
-    mech.add_force(la.NonlinearSpring("k * x**4", joint=first, parameters={"k": 2.0}))
-    mech.add_force(la.CustomForce(friction))
-    slope = la.SymbolicJoint("slope", lambda q, sp, p: sp.move(q[0], 0, q[0] ** 2 / p.width), 1, parameters={"width": 2.0})
-    mech.add_body("bead", joint=slope, mass=1.0, inertia=(1.0, 1.0, 1.0))
-    mech.add_body("follower", joint=la.Prismatic((0, 0, 1)), mass=1.0)
-    mech.add_constraint(la.Cam("follower", "bead", lambda x, sp: 0.1 * sp.cos(x)))
-    return mech
 
 
 @pytest.fixture(scope="module")
@@ -154,9 +135,3 @@ def test_rollouts_in_a_pool(model, method):
         assert there == here and there.model is model
         np.testing.assert_array_equal(there.energy, here.energy)
 
-
-def outcome(function, *arguments, **options):
-    try:
-        return function(*arguments, **options)
-    except LeastActionError as error:
-        return error

@@ -115,6 +115,21 @@ def test_damaged_files_are_made_again(folder, capsys):
     assert set(said) == {0, 1} and sum(said) > 30  # 0: nothing that was damaged is in use any more
 
 
+def test_files_that_were_exchanged_are_made_again(folder, capsys):
+    """Each is whole, but it is not what its name says: another function, another module."""
+    use(capsys)
+    generated_module("trouble", "another", lambda: SOURCE.replace("3.0 * f", "4.0 * f"))
+    sources = [path for path in stored(folder) if path.suffix == ".py"]
+    codes = [path for path in stored(folder) if path.suffix == ".nbc"]
+    assert len(sources) == 2 and len(codes) >= 2
+    for first, second in (sources, codes[:2]):
+        files._said.clear()
+        one, two = first.read_bytes(), second.read_bytes()
+        first.write_bytes(two)
+        second.write_bytes(one)
+        assert "is damaged" in use(capsys)
+
+
 def test_a_full_disk(folder, capsys, monkeypatch):
     def full(*arguments, **options):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,22 +1,25 @@
-"""Where the energy of a run comes from and goes to: powers at recorded nodes, summed over the steps between them.
+"""Where the energy of a run comes from and goes to: powers at nodes, summed over the steps between them.
 
 A step adds up the means of the powers at its two ends, which is as accurate as the steps of an integrator of order 2.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ..constraints.base import COORDINATES, SPEEDS
 from ..coordinates import ties as tree
-from ..dynamics import forward, mass_matrix
+from ..dynamics import forward
 from ..errors import StateError
+from ..kernels.constraints.velocities import constraint_values
+from ..kernels.stepping.evaluation import applied_powers
 from ..model import Model
 from .closing import reduce
 
 Array = NDArray[np.float64]
+
+WORK, HEAT = 0, 1  #: columns of a ledger; behind them stand the forces of the servos in the step that led to the node
 
 UNEXPLAINED = 0.5  # of the energy that moves: what a run may not be able to explain
 _ROUNDING = 1e-9  # of the largest energy: what cannot be told from rounding
@@ -27,61 +30,123 @@ def acts(model: Model) -> bool:
     return bool(len(model.tree.wrench_on) or len(model.tree.custom) or not all(model.law_energies))
 
 
-def applied_powers(model: Model, t: Array, q: Array, v: Array) -> Array:
-    """(T,) power of these forces at nodes, W."""
-    if not acts(model):
-        return np.zeros(len(t))
-    # constraints do no work, and without them forces are mass times acceleration; friction is accounted for elsewhere, servos cancel
-    still = model.tree._replace(has_friction=0, friction=0.0 * model.tree.friction)
-    full = replace(model, closures=(), specialised=None, tree=still)
-    kept = np.array(model.law_energies, dtype=bool)
-    laws = {name: getattr(model.tree, name)[kept] for name in ("law_on", "law_at", "law_param")}
-    bare_tree = still._replace(wrench_on=model.tree.wrench_on[:0], wrench=model.tree.wrench[:0], custom=model.tree.custom[:0], **laws)
-    bare = replace(full, tree=bare_tree)
-    out = np.empty(len(t))
-    for k, (time, place, rate) in enumerate(zip(t, q, v, strict=True)):
-        difference = forward(full, place, rate, t=float(time)) - forward(bare, place, rate, t=float(time))
-        out[k] = rate @ mass_matrix(full, place) @ difference
-    return out
+def may_change(model: Model, inputs: Array | None) -> bool:
+    """Can anything change the energy of a run under these inputs, (1 or steps, ...) or none?"""
+    driven = any(closure.kind in (COORDINATES, SPEEDS) for closure in model.closures)
+    pushed = model.servos or (inputs is not None and inputs[:, : model.nv].any())
+    return bool(pushed or driven or acts(model) or model.tree.has_dampers or model.tree.has_friction)
 
 
-def driving_work(model: Model, t: Array, q: Array, multipliers: Array | None) -> Array:
-    """(T-1,) work of what moves the prescribed coordinates, step by step, J: impulse of a row times how fast it is driven."""
-    steps = np.zeros(max(len(t) - 1, 0))
-    if not model.closures or not len(steps):
-        return steps
-    ties = tree.make_ties(model, reduce(model, q[0], float(t[0])).closures)
-    rates = np.array([tree.evaluate(model, ties, place, float(time)).rate.copy() for time, place in zip(t, q, strict=True)])
-    if not rates.any():
-        return steps
-    if multipliers is None or multipliers.shape[1] != rates.shape[1]:
-        raise StateError(
-            "the work of prescribed motions is known from the impulses that Variational and Midpoint record; use one of them as integrator"
-        )
-    return -np.sum(multipliers[1:] * 0.5 * (rates[1:] + rates[:-1]), axis=1)
+class Ledger:
+    """Adds up work and heat step by step: the same numbers however many steps are given at a time."""
+
+    def __init__(self, model: Model, implicit: bool, q: Array, t: float):
+        """implicit: are forces of servos taken at the ends of steps?  q, t: where the constraint rows that count are chosen."""
+        self.model, self.implicit = model, implicit
+        self.totals = np.zeros(2 + len(model.servos))  #: of the last node, a row of the ledger
+        self._first = True  # no force of a servo is known from before
+        self._applied = _AppliedPowers(model) if acts(model) else None
+        driven = any(closure.kind in (COORDINATES, SPEEDS) for closure in model.closures)
+        self._ties = tree.make_ties(model, reduce(model, q, t).closures) if driven else None
+        self._scratch = model.make_work() if driven else None
+
+    def begin(self, t: float, q: Array, v: Array, totals: Array | None = None) -> None:
+        """Stand at a node; totals: what was added up until there, if something was."""
+        self._last = self._at_nodes(np.array([t]), q[None], v[None])
+        self.totals[:], self._first = (0.0, True) if totals is None else (totals, False)
+
+    def add(self, t: Array, q: Array, v: Array, inputs: Array, multipliers: Array | None = None) -> Array:
+        """(n, 2 + servos) ledger at n nodes that follow the last one.
+
+        inputs        (1 or n, ...) of the steps that lead there
+        multipliers   (n, rows) impulses of the constraint rows over these steps, if they are known
+        """
+        if not len(t):
+            return np.empty((0, len(self.totals)))
+        new = self._at_nodes(t, q, v)
+        t, q, v, powers, heat, rates = (np.concatenate([a, b]) for a, b in zip(self._last, new, strict=True))
+        h, tau = np.diff(t), inputs[:, : self.model.nv]
+        steps = np.zeros((len(h), len(self.totals)))
+        steps[:, WORK] = 0.5 * h * (powers[1:] + powers[:-1] + np.sum(tau * (v[1:] + v[:-1]), axis=1))
+        if rates.any():
+            steps[:, WORK] += self._driving_work(t, q, v, inputs, rates, multipliers)
+        steps[:, HEAT] = 0.5 * h * (heat[1:] + heat[:-1]) + _friction_loss(self.model, q)
+        forces = None
+        if self.model.servos:
+            work, forces = self._servo_work(t, q, v, inputs)
+            steps[:, WORK] += work
+        self._last = tuple(array[-1:] for array in (t, q, v, powers, heat, rates))
+        # one after the other from the total on, so that the sum does not depend on where the steps were divided
+        out = np.cumsum(np.concatenate([self.totals[None], steps]), axis=0)[1:]
+        if forces is not None:
+            out[:, 2:] = forces
+        self.totals[:], self._first = out[-1], False
+        return out
+
+    def _at_nodes(self, t: Array, q: Array, v: Array) -> tuple[Array, ...]:
+        """(t, q, v, powers of applied forces, powers of dampers, how fast constraint rows are driven) at nodes."""
+        powers = np.zeros(len(t)) if self._applied is None else self._applied(t, q, v)
+        rates = np.zeros((len(t), 0))
+        if self._ties is not None:
+            rates = np.empty((len(t), len(self._ties.rate)))
+            for k, (time, place) in enumerate(zip(t, q, strict=True)):
+                constraint_values(self.model.tree, self._scratch, self._ties, float(time), place)
+                rates[k] = self._ties.rate
+        return t, q, v, powers, np.sum(self.model.tree.damping * v**2, axis=1), rates
+
+    def _driving_work(self, t: Array, q: Array, v: Array, inputs: Array, rates: Array, multipliers: Array | None) -> Array:
+        """(n,) work of what moves prescribed coordinates: impulses of their rows, times how fast they are driven."""
+        if multipliers is not None and multipliers.shape[1] == rates.shape[1]:
+            return -np.sum(multipliers * 0.5 * (rates[1:] + rates[:-1]), axis=1)
+        # the integrator did not record impulses: forces of the equations of motion at both ends of a step
+        ties, out = tree.make_ties(self.model), np.empty(len(t) - 1)
+        for k in range(len(out)):
+            row, powers = inputs[min(k, len(inputs) - 1)], np.empty(2)
+            for end in (0, 1):
+                _, lam = forward(self.model, q[k + end], v[k + end], row, float(t[k + end]), multipliers=True)
+                powers[end] = -lam @ tree.evaluate(self.model, ties, q[k + end], float(t[k + end])).rate
+            out[k] = 0.5 * (t[k + 1] - t[k]) * powers.sum()
+        return out
+
+    def _servo_work(self, t: Array, q: Array, v: Array, inputs: Array) -> tuple[Array, Array]:
+        """(n,) work of the servos step by step, J, and (n, servos) their forces.
+
+        If they are taken at the ends of steps, the momentum at a node has half of the force of the step before, and what changes it from
+        node to node is (3 f_k - f_{k-1}) / 2; kernels/tree/actuation.py
+        """
+        n, tree_, h = len(self.model.servos), self.model.tree, np.diff(t)[:, None]
+        dofs, at = tree_.servo_on[:, 0], tree_.servo_on[:, 1]
+        kp, kd, low, high = tree_.servo.T
+        aim, rate = inputs[:, self.model.nv : self.model.nv + n], inputs[:, self.model.nv + n :]
+        if not self.implicit:
+            ends = ((q[:-1, at], v[:-1, dofs]), (q[1:, at], v[1:, dofs]))
+            powers = [np.clip(kp * (aim - x) + kd * (rate - y), low, high) * y for x, y in ends]
+            return 0.5 * np.diff(t) * np.sum(powers[0] + powers[1], axis=1), np.zeros((len(h), n))
+        force = np.clip(kp * (aim - q[1:, at]) + kd * (rate - np.diff(q[:, at], axis=0) / h), low, high)
+        before = np.concatenate([force[:1] if self._first else self.totals[None, 2:], force[:-1]])
+        means = 0.5 * (v[1:, dofs] + v[:-1, dofs])
+        return np.diff(t) * np.sum((force + 0.5 * (force - before)) * means, axis=1), force
 
 
-def servo_work(model: Model, t: Array, q: Array, v: Array, inputs: Array, implicit: bool) -> Array:
-    """(T-1,) work of the servos step by step, J.
+class _AppliedPowers:
+    """Powers of forces whose work the energy does not contain."""
 
-    inputs     (1 or steps, ...) rows of inputs
-    implicit   were their forces taken at the ends of steps?  Then the momentum at a node has half of the force of the step before, and
-               what changes it from node to node is (3 f_k - f_{k-1}) / 2; kernels/tree/actuation.py
-    """
-    n, tree_, h = len(model.servos), model.tree, np.diff(t)[:, None]
-    dofs, at = tree_.servo_on[:, 0], tree_.servo_on[:, 1]
-    kp, kd, low, high = tree_.servo.T
-    aim, rate = inputs[:, model.nv : model.nv + n], inputs[:, model.nv + n :]
-    if not implicit:
-        ends = ((q[:-1, at], v[:-1, dofs]), (q[1:, at], v[1:, dofs]))
-        powers = [np.clip(kp * (aim - x) + kd * (rate - y), low, high) * y for x, y in ends]
-        return 0.5 * np.diff(t) * np.sum(powers[0] + powers[1], axis=1)
-    force = np.clip(kp * (aim - q[1:, at]) + kd * (rate - np.diff(q[:, at], axis=0) / h), low, high)
-    force[1:] += 0.5 * np.diff(force, axis=0)
-    return np.diff(t) * np.sum(force * 0.5 * (v[1:, dofs] + v[:-1, dofs]), axis=1)
+    def __init__(self, model: Model):
+        self._full, self._work = model.tree, model.make_work()
+        kept = np.array(model.law_energies, dtype=bool)
+        laws = {name: getattr(self._full, name)[kept] for name in ("law_on", "law_at", "law_param")}
+        none = {name: getattr(self._full, name)[:0] for name in ("wrench_on", "wrench", "custom")}
+        self._bare = self._full._replace(**none, **laws)
+        self._nothing, self._forces = model.inputs(), np.zeros(model.nv)
+
+    def __call__(self, t: Array, q: Array, v: Array) -> Array:
+        """(T,) at nodes, W."""
+        out = np.empty(len(t))
+        applied_powers(self._full, self._bare, self._work, *map(np.ascontiguousarray, (t, q, v)), self._nothing, self._forces, out)
+        return out
 
 
-def friction_loss(model: Model, q: Array) -> Array:
+def _friction_loss(model: Model, q: Array) -> Array:
     """(T-1,) energy that dry friction takes, step by step, J."""
     loss = np.zeros(max(len(q) - 1, 0))
     for name in model.joints_with_dry_friction:
@@ -89,37 +154,60 @@ def friction_loss(model: Model, q: Array) -> Array:
     return loss
 
 
-def work(model: Model, t: Array, q: Array, v: Array, multipliers: Array | None, inputs: Array, implicit: bool) -> Array:
-    """(T,) work since the first node, J: of joint forces, servos, wrenches, functions of the user, prescribed motions.
+def work_and_heat(model: Model, t: Array, q: Array, v: Array, multipliers: Array | None, inputs: Array, implicit: bool) -> Array:
+    """(T, 2 + servos) ledger of nodes one after the other, from the first on.
 
-    inputs   (1 or steps, ...) rows of inputs; implicit: as of `servo_work`
+    multipliers   (T, rows) impulses over the step that ends in the node;  inputs (1 or T-1, ...);  implicit as of `Ledger`
     """
-    steps = driving_work(model, t, q, multipliers)
-    tau = inputs[:, : model.nv]
-    if tau.any():
-        steps = steps + 0.5 * np.diff(t) * np.sum(tau * (v[1:] + v[:-1]), axis=1)
-    if model.servos and len(steps):
-        steps = steps + servo_work(model, t, q, v, inputs, implicit)
-    return summed(t, applied_powers(model, t, q, v)) + np.concatenate([[0.0], np.cumsum(steps)])
+    book = Ledger(model, implicit, q[0], float(t[0]))
+    book.begin(float(t[0]), q[0], v[0])
+    added = book.add(t[1:], q[1:], v[1:], inputs, None if multipliers is None else multipliers[1:])
+    return np.concatenate([np.zeros((1, added.shape[1])), added])
 
 
-def dissipated(model: Model, t: Array, q: Array, v: Array) -> Array:
-    """(T,) energy that dampers and dry friction have turned into heat since the first node, J."""
-    viscous = summed(t, np.sum(model.tree.damping * v**2, axis=1))
-    return viscous + np.concatenate([[0.0], np.cumsum(friction_loss(model, q))])
+class Explanation:
+    """Judges nodes one after the other by what their energy would have to be."""
 
+    def __init__(self, kinetic: float, potential: float, moving: float = 0.0):
+        """Energies at the first node; moving: the largest energy that has been moving until now."""
+        self._potential, self._moving = potential, moving
+        self._floor = _ROUNDING * max(abs(kinetic), abs(potential), 1e-300)
 
-def summed(t: Array, powers: Array) -> Array:
-    """(T,) work since the first node of powers at the nodes."""
-    return np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * (powers[1:] + powers[:-1]))])
+    def fails(self, balance: Array, kinetic: Array, potential: Array) -> NDArray[np.bool_]:
+        """At which of the next nodes is the energy off by half of the energy that has been moving until then, or more?"""
+        with np.errstate(all="ignore"):
+            moving = np.fmax(np.abs(kinetic), np.abs(potential - self._potential))
+            moving = np.maximum.accumulate(np.concatenate([[self._moving], np.nan_to_num(moving, nan=0.0)]))[1:]
+            self._moving = float(moving[-1]) if len(moving) else self._moving
+            return ~(np.abs(balance) <= np.maximum(UNEXPLAINED * moving, self._floor))
 
 
 def first_unexplained(balance: Array, kinetic: Array, potential: Array) -> int | None:
-    """The first node whose energy cannot be explained: off by half of the energy that has been moving until then, or more, and still so at
-    the next node.  (The first step of semi-implicit Euler from rest is off by just that half, and by less from then on.)"""
-    with np.errstate(all="ignore"):
-        moving = np.maximum.accumulate(np.maximum(np.abs(kinetic), np.abs(potential - potential[0])))
-        floor = _ROUNDING * max(float(np.abs(kinetic[0])), float(np.abs(potential[0])), 1e-300)
-        bad = ~(np.abs(balance) <= np.maximum(UNEXPLAINED * moving, floor))
-        bad &= np.append(bad[1:], not np.isfinite(balance[-1]))
+    """The first node whose energy cannot be explained, and that of the next node neither.
+
+    (The first step of semi-implicit Euler from rest is off by just the limit, and by less from then on.)
+    """
+    bad = Explanation(kinetic[0], potential[0]).fails(balance, kinetic, potential)
+    bad &= np.append(bad[1:], not np.isfinite(balance[-1]))
     return int(np.argmax(bad)) if bad.any() else None
+
+
+def in_words(t: float, extra: float, energy: float, first: float, dt: float, remedy: str) -> str:
+    """An energy that cannot be explained from t on: `extra` too much; energy there and at the start."""
+    return (
+        f"from t = {t:g} s on the energy cannot be explained: {extra:+.3g} J more than work and dampers account for "
+        f"(energy {energy:.3g} J after {first:.3g} J); the step dt = {dt:g} s is probably too long for the fastest oscillation "
+        f"(leastaction.solvability.report says how long it may be): give a smaller dt, or {remedy}"
+    )
+
+
+def calmer(integrator: object) -> str:
+    """What to try instead of an integrator."""
+    return 'quadrature="midpoint"' if getattr(integrator, "quadrature", "") == "trapezoid" else "integrator=Variational()"
+
+
+def not_kept(what: str) -> StateError:
+    return StateError(
+        f"{what} is summed over all steps, but only some nodes are recorded and nobody kept the account meanwhile; simulate with "
+        "la.simulate, or with record_every=1"
+    )

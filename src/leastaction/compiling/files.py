@@ -29,8 +29,7 @@ def read(path: str | Path, instead: str = _AGAIN) -> bytes | None:
     except OSError as error:
         say_once("read", f"{path} cannot be read ({error.strerror}); {instead}")
         return None
-    checksum, content = whole[:_DIGEST], whole[_DIGEST:]
-    if hashlib.sha256(content).digest() != checksum:
+    if checksum(path, content := whole[_DIGEST:]) != whole[:_DIGEST]:
         discard(path, instead)
         return None
     return content
@@ -45,7 +44,12 @@ def discard(path: str | Path, instead: str = _AGAIN) -> None:
 
 def write(path: str | Path, content: bytes) -> bool:
     """Write the content and its checksum, for other processes all of it or nothing; False if that is impossible."""
-    return write_plainly(path, hashlib.sha256(content).digest() + content)
+    return write_plainly(path, checksum(path, content) + content)
+
+
+def checksum(path: str | Path, content: bytes) -> bytes:
+    """Of the content under this name: a file that was exchanged for another one is damaged too."""
+    return hashlib.sha256(Path(path).name.encode() + b"\0" + content).digest()
 
 
 def write_plainly(path: str | Path, content: bytes) -> bool:

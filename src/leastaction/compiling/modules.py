@@ -77,7 +77,7 @@ def _stored(name: str, make: Callable[[], str]) -> tuple[str, str]:
     text = _read(path)
     if text is None:
         text = make()
-        text += _CHECKSUM + hashlib.sha256(text.encode()).hexdigest() + "\n"
+        text += _CHECKSUM + files.checksum(path, text.encode()).hex() + "\n"
         if not files.write_plainly(path, text.encode()):
             return text, f"<{name}>"
     return text, str(path)
@@ -91,7 +91,7 @@ def _read(path: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         text = ""
     body, found, checksum = text.rpartition(_CHECKSUM)
-    if found and checksum == hashlib.sha256(body.encode()).hexdigest() + "\n":
+    if found and checksum == files.checksum(path, body.encode()).hex() + "\n":
         return text
     with suppress(OSError):
         files.discard(path)

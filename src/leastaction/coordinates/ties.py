@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import number
 from ..compiling.records import allocate
 from ..constraints.base import COORDINATES, GEAR, ON_VELOCITIES, ROWS, Closure
+from ..errors import StateError
 from ..joints.rows import DOT
 from ..kernels.constraints import velocities as constrained
 from ..kernels.constraints.speeds import Speeds
@@ -121,13 +123,13 @@ def rounding(tol: float) -> float:
 @takes_model
 def values(model: Model, q: Coordinates, t: float = 0.0) -> Array:
     """(m,) h(q) of all constraints of a model, m or rad; zero for rows on velocities."""
-    return evaluate(model, make_ties(model), model.coordinates(q), t).value.copy()
+    return evaluate(model, make_ties(model), model.coordinates(q), number(t, "t", StateError)).value.copy()
 
 
 @takes_model
 def jacobian(model: Model, q: Coordinates, t: float = 0.0) -> Array:
     """(m, nv) Dh(q): the constraints allow the joint velocities v with jacobian @ v = 0 (if they do not depend on time)."""
-    return evaluate(model, make_ties(model), model.coordinates(q), t).J0.copy()
+    return evaluate(model, make_ties(model), model.coordinates(q), number(t, "t", StateError)).J0.copy()
 
 
 def evaluate(model: Model, ties: Ties, q: Array, t: float = 0.0) -> Ties:

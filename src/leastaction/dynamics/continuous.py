@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed, shown
+from ..checks import listed, number, shown
 from ..compiling.decorators import Direct
 from ..coordinates import ties as tree
 from ..errors import LeastActionError, SingularMassError, StateError
@@ -97,7 +97,8 @@ def forward(
             f"accelerations with dry friction (joint {listed(sticking)}) are not offered: at rest they do not follow from q and v; give "
             "the friction of joints that slide as part of tau, to a model without DryFriction"
         )
-    arguments = (float(t), model.coordinates(q), model.velocities(v), model.inputs(tau), _scratch(model), out)
+    t = t if type(t) is float else number(t, "t", StateError)
+    arguments = (t, model.coordinates(q), model.velocities(v), model.inputs(tau), _scratch(model), out)
     if model.closures:
         ties = tree.make_ties(model)
         constrained.constrained_forward(model.tree, model.make_work(), ties, *arguments)

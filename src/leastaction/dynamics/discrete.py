@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import shown, time_step
+from ..checks import number, shown, time_step
 from ..compiling.records import allocate
 from ..errors import StateError
 from ..kernels.maximal.evaluate import increment as increment_entry
@@ -45,7 +45,7 @@ def residual(
     """
     if method != "drnea":
         raise StateError(f"method = {shown(method)}; it is 'drnea'. Others to compare with are in leastaction.yardsticks")
-    dt = time_step(dt)
+    dt, t = time_step(dt), number(t, "t", StateError)
     _, p1 = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t - dt)
     start, _ = momenta(model, q1, q2, dt, tau, retraction=retraction, quadrature=quadrature, t=t)
     return start - p1
@@ -65,7 +65,7 @@ def momenta(
     True
     """
     _check(model, retraction, quadrature)
-    d = increment(model, q0, q1)
+    d, t = increment(model, q0, q1), number(t, "t", StateError)
     return momenta_of_increment(model, model.coordinates(q0), d, time_step(dt), model.velocities(tau, "tau"), retraction, quadrature, t)
 
 

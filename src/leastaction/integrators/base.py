@@ -36,6 +36,13 @@ class Advance:
     limit: str = ""  #: empty, or which joint went beyond its limit in the last step; see integrators/watch.py
     event: Any = None  #: or where within the last step, which does not count, the run ends; see events/watch.py
     outside: bool = False  #: was that where the joint is not described any more, and is that an error?
+    unexplained: str = ""  #: empty, or from where on the energy cannot be explained; see integrators/accounts.py
+    time: float = 0.0  #: of that node, s
+
+    @property
+    def ends(self) -> bool:
+        """Does the run end here?"""
+        return bool(self.failure or self.limit or self.unexplained)
 
 
 class Starts(NamedTuple):
@@ -168,6 +175,7 @@ class Integrator(Carrier):
     plain_coordinates: ClassVar[bool] = False  #: does it refuse ball and free joints?
     uniform: ClassVar[bool] = True  #: are all steps dt long?
     linearisable: ClassVar[bool] = False  #: does `la.linearize` know its derivatives?
+    in_the_world: ClassVar[bool] = False  #: are its unknowns positions of bodies in the world, not of joints?
     self_adjoint: ClassVar[bool] = False  #: does a step of -dt lead back exactly?  Needed by Composition and AdaptiveStep
 
     def refuse_constraints(self, model: Model) -> None:
@@ -258,6 +266,21 @@ class Integrator(Carrier):
     def single(self) -> Integrator:
         """The integrator whose one step, of the length it had, is a step of this one."""
         return self
+
+    @property
+    def innermost(self) -> Integrator:
+        """The integrator whose steps are composed, adapted or guarded."""
+        inner = getattr(self, "base", None)
+        return inner.innermost if isinstance(inner, Integrator) else self
+
+    def longest_turn(self, model: Model) -> float:
+        """Turn of a body in a step, rad, from which on it is far from what the body does; infinite: turns of joints are counted."""
+        return np.pi if any(body.joint.has_quaternion for body in model.bodies) else np.inf
+
+    @property
+    def shared_tolerance(self) -> float:
+        """Residual that it allows, relative to the largest momentum of the whole mechanism; 0: none, or each part has its own measure."""
+        return 0.0
 
     def recording(self, dt: float) -> tuple[int, float]:
         """What the stepper records beside q: (KICKED_MOMENTUM, kick), p + kick * forces(q), or (VELOCITY, 0)."""

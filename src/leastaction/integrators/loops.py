@@ -248,8 +248,8 @@ class LoopStepper(Stepper):
         what, half_step = self.integrator.recording(self.dt)
         found = self._evaluate(what, half_step, nodes.q, nodes.p, nodes.t)
         energy = found.energy.sum(axis=1)
-        work = ledger.work(self.model, nodes.t, nodes.q, found.v, nodes.multipliers, nodes.tau, what == KICKED_MOMENTUM)
-        return energy - energy[0] - work + ledger.dissipated(self.model, nodes.t, nodes.q, found.v), found.energy[:, 0]
+        book = ledger.work_and_heat(self.model, nodes.t, nodes.q, found.v, nodes.multipliers, nodes.tau, what == KICKED_MOMENTUM)
+        return energy - energy[0] - book[:, ledger.WORK] + book[:, ledger.HEAT], found.energy[:, 0]
 
     def _step_over(self, block: _Block, row: int, steps: int) -> int | None:
         """From a row on, with nodes aside of those that led astray.  Returns the steps of the block made by then, None if no way helps."""
@@ -296,10 +296,10 @@ class LoopStepper(Stepper):
         found = self._evaluate(*_BY_MOMENTUM, q, np.array([s.p for s in states]), t)
         energy = found.energy.sum(axis=1)
         try:
-            work = ledger.work(self.model, t, q, v, impulses, tau, implicit=True)
+            book = ledger.work_and_heat(self.model, t, q, v, impulses, tau, implicit=True)
         except StateError:
             return None
-        balance = energy - energy[0] - work + ledger.dissipated(self.model, t, q, v)
+        balance = energy - energy[0] - book[:, ledger.WORK] + book[:, ledger.HEAT]
         return abs(float(balance[-1])) / max(float(found.energy[:, 0].max()), 1e-300), made
 
     def _reason(self, t: float, lost: float, q: Array) -> str:

@@ -48,6 +48,7 @@ class Maximal(Integrator):
     symplectic = True
     linearisable = True
     self_adjoint = True
+    in_the_world = True
 
     def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):
         self.retraction = checked_choice(retraction, RETRACTIONS, "retraction")
@@ -67,6 +68,9 @@ class Maximal(Integrator):
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedMaximalStepper:
         return ComposedMaximalStepper(self, model, state, dt, gammas)
+
+    def longest_turn(self, model: Model) -> float:
+        return np.pi if self.retraction == "exp" else 1.0  # where cayley is 20 % too slow
 
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.5 * dt

@@ -79,6 +79,13 @@ class Midpoint(Integrator):
         if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
             raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move ball joint {listed(turning)}; use alpha=0.5, or Variational()")
 
+    def longest_turn(self, model: Model) -> float:
+        return 1.0 if super().longest_turn(model) < np.inf else np.inf  # ball joints, which move by cayley
+
+    @property
+    def shared_tolerance(self) -> float:
+        return self.tol
+
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.0
 

@@ -56,6 +56,14 @@ class Trapezoid(Integrator):
         self.refuse_charts(model)
         return TrapezoidStepper(self, model, state, dt, gammas)
 
+    def longest_turn(self, model: Model) -> float:
+        usual = super().longest_turn(model)  # infinite without ball and free joints
+        return 1.0 if usual < np.inf and self.retraction == "cayley" else usual
+
+    @property
+    def shared_tolerance(self) -> float:
+        return self.tol
+
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.0
 

@@ -90,6 +90,13 @@ class Variational(Integrator):
         self.refuse_charts(model, "a composition of ")
         return ComposedStepper(self, model, state, dt, gammas)
 
+    def longest_turn(self, model: Model) -> float:
+        return np.pi if self.retraction == "exp" else 1.0  # where cayley is 20 % too slow
+
+    @property
+    def shared_tolerance(self) -> float:
+        return self.tol
+
     def recording(self, dt: float) -> tuple[int, float]:
         return KICKED_MOMENTUM, 0.5 * dt if self.quadrature == "trapezoid" else 0.0
 

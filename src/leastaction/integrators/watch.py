@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed
+from ..errors import StateError
 from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, rewind
 from ..kernels.tree.layout import QI
 from ..limits import Limit, Range
@@ -56,6 +57,16 @@ class LimitWatch:
     def beyond(self, q: Array) -> list[Limit]:
         """The limits that are passed at the node q (nq,)."""
         return [self.limits[k] for k in np.flatnonzero(self.passed(q))]
+
+    def check_start(self, q: Array) -> None:
+        """A start beyond a limit is an error that says where it could be instead."""
+        if not (beyond := self.beyond(q)):
+            return
+        words = "; ".join(self.in_words(limit, q, "is") for limit in beyond)
+        nearest = {
+            limit.joint: float(np.clip(q[self._model.q_slice(limit.joint)][limit.place], limit.lower, limit.upper)) for limit in beyond
+        }
+        raise StateError(f"at the start {words}; start elsewhere, for example q={nearest}, or with limits='ignore'")
 
     def in_words(self, limit: Limit, q: Array, verb: str = "went") -> str:
         """joint 'elbow' went beyond its upper limit 2 rad, to 2.01 rad"""
@@ -137,7 +148,7 @@ def thin(fine: Record, record: Record, with_last: bool) -> None:
     made, begun, written = int(fine.cursor[STEPS]), int(record.cursor[STEPS]), int(record.cursor[ROWS])
     record.evaluations[begun : begun + made] = fine.evaluations[:made]
     kept = np.flatnonzero((begun + 1 + np.arange(made)) % int(record.cursor[EVERY]) == 0)
-    if with_last and (not len(kept) or kept[-1] != made - 1):
+    if with_last and made and (not len(kept) or kept[-1] != made - 1):
         kept = np.append(kept, made - 1)
     rows = slice(written, written + len(kept))
     for name in ("t", "q", "p", "error", "multipliers"):

@@ -26,7 +26,7 @@ Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
 
 FORMAT, VERSION = "leastaction run", 1
-ROWS = ("t", "q", "recorded", "errors", "multipliers")  #: one row per recorded node
+ROWS = ("t", "q", "recorded", "errors", "multipliers", "ledger")  #: one row per recorded node
 STEPS = ("iterations", "tau", "certified_dt")  #: one row per step; tau may be one row for all
 DERIVED = ("v", "p", "energy", "momentum")  #: follow from the others; for whoever reads a file without this package
 MEMORY = "memory."  #: before the names of what the integrator remembered
@@ -144,6 +144,7 @@ def run_of(header: Header, arrays: Arrays, path: str, model: Model | None, integ
             errors=arrays.get("errors"), multipliers=arrays.get("multipliers"), redundant=tuple(map(str, header["redundant"])),
             tau=arrays.get("tau"), every=int(header["every"]), certified_dt=arrays.get("certified_dt"),
             remarks=tuple(map(str, header["remarks"])), events=_events_of(arrays, model), specialised_from=header.get("specialised_from"),
+            ledger=arrays.get("ledger"),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"its header is incomplete: {type(error).__name__}: {error}", path=path) from error
@@ -160,6 +161,7 @@ def _check_shapes(arrays: Arrays, model: Model, path: str) -> None:
         raise FormatError(f"it has no {listed(missing)}, so it is not a run", path=path)
     rows = len(arrays["t"])
     wanted = {"t": (rows,), "q": (rows, model.nq), "recorded": (rows, model.nv), "errors": (rows,)}
+    wanted["ledger"] = (rows, 2 + len(model.servos))
     for name, shape in wanted.items():
         if name in arrays and arrays[name].shape != shape:
             raise FormatError(f"{name} has shape {arrays[name].shape}; {model!r} needs {shape}", path=path)

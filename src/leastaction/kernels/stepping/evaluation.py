@@ -5,7 +5,7 @@ from ..constraints.ties import constrain_node
 from ..constraints.velocities import impulse_responses, project
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.continuous import momentum
-from ..tree.evaluate import place, potential_energies
+from ..tree.evaluate import place, potential_energies, smooth_forces
 from ..tree.layout import F
 
 # columns of the energies
@@ -48,3 +48,20 @@ def evaluate_nodes(m, w, con, what, half_step, times, q, recorded, v, p, energy,
         for c in range(6):
             total[k, c] = w.row[0, F + c]
         energy[k, GRAVITATIONAL], energy[k, ELASTIC] = potential_energies(m, w)
+
+
+@entry
+def applied_powers(m, bare, w, times, q, v, tau, forces, powers):
+    """powers (T,) = power of the forces that m has and `bare` has not, at the nodes q (T, nq), v (T, nv) and times (T,).
+
+    tau   no joint forces;  forces (nv,) scratch
+    """
+    for k in range(q.shape[0]):
+        place(bare, w, q[k], forces)
+        smooth_forces(bare, w, times[k], v[k], tau, forces)
+        place(m, w, q[k], w.r)
+        smooth_forces(m, w, times[k], v[k], tau, w.r)
+        power = 0.0
+        for j in range(v.shape[1]):
+            power += v[k, j] * (w.r[j] - forces[j])
+        powers[k] = power
