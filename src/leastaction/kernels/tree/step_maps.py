@@ -129,11 +129,11 @@ def add_row(y, f, z):
 @inlined
 def add_three(b, first, vector, j, k, z):
     """b[first:first+3] += vector[j, k:k+3] z"""
-    x, y, u, f, g, h = b[first], b[first + 1], b[first + 2], vector[j, k], vector[j, k + 1], vector[j, k + 2]
+    b0, b1, b2, f0, f1, f2 = b[first], b[first + 1], b[first + 2], vector[j, k], vector[j, k + 1], vector[j, k + 2]
     for c in range(z.shape[0]):
-        x[c] += f * z[c]
-        y[c] += g * z[c]
-        u[c] += h * z[c]
+        b0[c] += f0 * z[c]
+        b1[c] += f1 * z[c]
+        b2[c] += f2 * z[c]
 
 
 @inlined
