@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
-from ...lie.algebra import axpy, dot, load3, load9
+from ...lie.algebra import load3, load9
 from .layout import AA, AL, DINV, KIND, LA, LL, NV, PARENT, VI, U, W
 from .newton_matrix import add_to_parent, eliminate
 from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store_both
@@ -26,7 +26,7 @@ class Maps(NamedTuple):
     """Memory of the right-hand sides."""
 
     factor: floats("nv", 18)  # in the frame of the tree
-    b: floats("n+1", "2*nv", 6)  # wrenches, later twists of all right-hand sides
+    b: floats("n+1", 6, "2*nv")  # wrenches, later twists of all right-hand sides
     place: integers("n+1")  # which row of b a body has; -1: none yet
     x: floats(6)  # scratch
 
@@ -109,10 +109,45 @@ def right_hand_sides(m, s, A):
 
 
 @inlined
+def combine(z, share, factor, vector, j, k, b):
+    """z <- share z + factor vector[j, k:k+6].b for every right-hand side; rows of their own let the compiler use vector registers."""
+    f0, f1, f2 = factor * vector[j, k], factor * vector[j, k + 1], factor * vector[j, k + 2]
+    f3, f4, f5 = factor * vector[j, k + 3], factor * vector[j, k + 4], factor * vector[j, k + 5]
+    b0, b1, b2, b3, b4, b5 = b[0], b[1], b[2], b[3], b[4], b[5]
+    for c in range(z.shape[0]):
+        z[c] = share * z[c] + ((f0 * b0[c] + f1 * b1[c] + f2 * b2[c]) + (f3 * b3[c] + f4 * b4[c] + f5 * b5[c]))
+
+
+@inlined
+def add_row(y, f, z):
+    """y += f z"""
+    if f != 0.0:
+        for c in range(y.shape[0]):
+            y[c] += f * z[c]
+
+
+@inlined
+def add_three(b, first, vector, j, k, z):
+    """b[first:first+3] += vector[j, k:k+3] z"""
+    b0, b1, b2, f0, f1, f2 = b[first], b[first + 1], b[first + 2], vector[j, k], vector[j, k + 1], vector[j, k + 2]
+    for c in range(z.shape[0]):
+        b0[c] += f0 * z[c]
+        b1[c] += f1 * z[c]
+        b2[c] += f2 * z[c]
+
+
+@inlined
+def spread(b, vector, j, k, z):
+    """b += vector[j, k:k+6] z for every right-hand side."""
+    add_three(b, 0, vector, j, k, z)
+    add_three(b, 3, vector, j, k + 3, z)
+
+
+@inlined
 def clear(b):
-    for c in range(b.shape[0]):
-        for a in range(6):
-            b[c, a] = 0.0
+    for a in range(6):
+        for c in range(b.shape[1]):
+            b[a, c] = 0.0
 
 
 @inlined
@@ -121,17 +156,8 @@ def hand_on(b, place, i, p):
     if place[p] < 0:
         place[p] = place[i]
     else:
-        for c in range(b.shape[1]):
-            for a in range(6):
-                b[place[p], c, a] += b[place[i], c, a]
-
-
-@inlined
-def add_product(A, r, vector, j, k, b):
-    """A[r] += vector[j, k:k+6].b of every right-hand side."""
-    a, l = load3(vector, j, k), load3(vector, j, k + 3)
-    for c in range(A.shape[1]):
-        A[r, c] += dot6(b, c, 0, a, l)
+        for a in range(6):
+            add_row(b[place[p], a], 1.0, b[place[i], a])
 
 
 @kernel
@@ -145,15 +171,9 @@ def to_root(m, w, s, maps, A):
         if place[i] < 0:
             place[i] = i
             clear(maps.b[i])
-        b = maps.b[place[i]]
         for j in range(link[i, VI], link[i, VI] + link[i, NV]):
-            sa, sl, dinv = load3(s.vector, j, S0), load3(s.vector, j, S0 + 3), w.factor[j, DINV]
-            ua, ul = load3(maps.factor, j, U_), load3(maps.factor, j, U_ + 3)
-            for c in range(A.shape[1]):
-                a, l = load3(b, c, 0), load3(b, c, 3)
-                z = (A[j, c] - (dot(sa, a) + dot(sl, l))) * dinv
-                A[j, c] = z
-                store_both(b, c, 0, axpy(z, ua, a), axpy(z, ul, l))
+            combine(A[j], w.factor[j, DINV], -w.factor[j, DINV], s.vector, j, S0, maps.b[place[i]])
+            spread(maps.b[place[i]], maps.factor, j, U_, A[j])
         if link[i, PARENT] > 0:
             hand_on(maps.b, place, i, link[i, PARENT])
 
@@ -167,29 +187,19 @@ def to_leaves(m, w, s, maps, A):
     link, nv = m.link, s.vector.shape[0]
     for i in range(1, link.shape[0]):
         p, v, dofs, b = link[i, PARENT], link[i, VI], link[i, NV], maps.b[i]
-        if p == 0:
-            clear(b)
-        else:
-            for c in range(b.shape[0]):
-                for a in range(6):
-                    b[c, a] = maps.b[p, c, a]
+        clear(b)
+        if p > 0:
+            for a in range(6):
+                add_row(b[a], 1.0, maps.b[p, a])
         for j in range(v + dofs - 1, v - 1, -1):
-            wa, wl, dinv = load3(maps.factor, j, W_), load3(maps.factor, j, W_ + 3), w.factor[j, DINV]
-            ea, el = load3(maps.factor, j, E_), load3(maps.factor, j, E_ + 3)
-            for c in range(A.shape[1]):
-                a, l = load3(b, c, 0), load3(b, c, 3)
-                x = A[j, c] - dinv * (dot(wa, a) + dot(wl, l))
-                A[j, c] = x
-                store_both(b, c, 0, axpy(x, ea, a), axpy(x, el, l))
+            combine(A[j], 1.0, -w.factor[j, DINV], maps.factor, j, W_, b)
+            spread(b, maps.factor, j, E_, A[j])
         if dispatch.has_quaternion(link[i, KIND]):
             tangents(s, maps.x, A, v, dofs)
         for j in range(v, v + dofs):
-            add_product(A, nv + j, s.vector, j, ROW11, b)
+            combine(A[nv + j], 1.0, 1.0, s.vector, j, ROW11, b)
             for k in range(dofs):
-                f = s.own[3, j, k]
-                if f != 0.0:
-                    for c in range(2 * nv):
-                        A[nv + j, c] += f * A[v + k, c]
+                add_row(A[nv + j], s.own[3, j, k], A[v + k])
 
 
 @kernel
@@ -218,13 +228,10 @@ def add_from_beyond(m, s, maps, A):
             clear(maps.b[i])
         else:
             for j in range(first, last):
-                add_product(A, nv + j, s.vector, j, S1, maps.b[place[i]])
+                combine(A[nv + j], 1.0, 1.0, s.vector, j, S1, maps.b[place[i]])
         if link[i, PARENT] > 0:
-            b = maps.b[place[i]]
             for j in range(first, last):
-                ka, kl = load3(s.vector, j, COLUMN11), load3(s.vector, j, COLUMN11 + 3)
-                for c in range(A.shape[1]):
-                    store_both(b, c, 0, axpy(A[j, c], ka, load3(b, c, 0)), axpy(A[j, c], kl, load3(b, c, 3)))
+                spread(maps.b[place[i]], s.vector, j, COLUMN11, A[j])
             hand_on(maps.b, place, i, link[i, PARENT])
 
 
