@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -292,15 +293,19 @@ def workflow(s: Source, integrators) -> None:
 
 # ------------------------------------------------------------------------------------------------ arguments
 
-_MODEL = la.examples.double_pendulum().compile()
-_STATE = _MODEL.state(q=[0.3, 0.2])
-_RUN = la.simulate(_MODEL, _STATE, dt=1e-3, steps=2)
+
+@cache
+def known() -> tuple[la.Model, la.State, la.Trajectory]:
+    """Something to ask questions about."""
+    model = la.examples.double_pendulum().compile()
+    state = model.state(q=[0.3, 0.2])
+    return model, state, la.simulate(model, state, dt=1e-3, steps=2)
 
 
 def arguments(s: Source, integrators) -> None:
     """A public function with something else in one of its places: an error of ours, or the result that it has without it."""
     x = s.choose(s.thing(), s.number(), s.vector(), s.text(), [], {s.text(): s.number()}, np.zeros(int(s.rng.integers(6))))
-    model, d = _MODEL, la.dynamics
+    (model, state, run), d = known(), la.dynamics
     s.choose(
         lambda: model.state(q=x), lambda: model.state(v=x), lambda: model.state(t=x), lambda: model.assemble(x), lambda: model.inputs(x),
         lambda: model.torques(x), lambda: model.project_velocity(x, [0, 0]), lambda: model.equilibrium(x), lambda: d.mass_matrix(model, x),
@@ -311,7 +316,7 @@ def arguments(s: Source, integrators) -> None:
         lambda: la.Composition(x), lambda: la.AdaptiveStep(density=x), lambda: la.Midpoint(alpha=x), lambda: la.Spring("a", x),
         lambda: la.Servo("upper", kp=x, kd=x), lambda: la.Motor("upper", gear=x), lambda: la.Distance("a", "b", x),
         lambda: la.Prescribed("upper", x), lambda: la.CustomForce(x), lambda: la.Every(len, steps=x), lambda: la.Every(x, seconds=1.0),
-        lambda: la.passes("upper", x), lambda: la.passes(x, 0.1), lambda: la.solvability.report(model, _STATE, x),
+        lambda: la.passes("upper", x), lambda: la.passes(x, 0.1), lambda: la.solvability.report(model, state, x),
         lambda: la.simulate(model, x, dt=1e-3, steps=1), lambda: la.simulate(model, dt=x, steps=1), lambda: la.simulate(x, dt=1, steps=1),
         lambda: la.simulate(model, dt=1e-3, steps=x if not isinstance(x, int) else 1), lambda: la.simulate(model, dt=1e-3, steps=1, tau=x),
         lambda: la.simulate(model, dt=1e-3, steps=1, record_every=x), lambda: la.simulate(model, dt=1e-3, steps=1, strict=x),
@@ -321,13 +326,13 @@ def arguments(s: Source, integrators) -> None:
         lambda: la.constraints.values(model, None, x), lambda: la.constraints.jacobian(model, x), lambda: d.condition(model, x),
         lambda: la.discrete.residual(model, x, [0, 0], [0, 0], 1e-3), lambda: la.discrete.residual(model, [0, 0], [0, 0], [0, 0], x, x),
         lambda: la.discrete.momenta(model, [0, 0], [0, 0], 1, t=x), lambda: la.discrete.jacobian(model, [0, 0], [0, 0], 1, retraction=x),
-        lambda: la.rollout(model, x, dt=1e-3, steps=2), lambda: la.rollout(model, [_STATE], dt=x, steps=2), lambda: la.Coincident(x, x),
-        lambda: la.rollout(model, [_STATE, x], dt=1e-3, steps=2, tau=x), lambda: la.Wrench("a", x, x), lambda: la.Gear("a", "b", x),
+        lambda: la.rollout(model, x, dt=1e-3, steps=2), lambda: la.rollout(model, [state], dt=x, steps=2), lambda: la.Coincident(x, x),
+        lambda: la.rollout(model, [state, x], dt=1e-3, steps=2, tau=x), lambda: la.Wrench("a", x, x), lambda: la.Gear("a", "b", x),
         lambda: la.UserPotential(x, joints=x), lambda: la.NonlinearSpring(x, joint="upper"), lambda: la.examples.chain(s.thing()),
         lambda: la.SymbolicJoint(x, x, x), lambda: la.SymbolicConstraint("c", x, x), lambda: la.Drag("a", x, x), lambda: la.Skate(x),
         lambda: model.modes(hold=x), lambda: la.Damper(x, 1.0),
         lambda: la.crosscheck(model, dt=x, duration=0.002), lambda: la.crosscheck(x, dt=1e-3, duration=x), lambda: la.Every(len, seconds=x),
-        lambda: _RUN.state(x), lambda: _RUN.frame(x), lambda: _RUN[x], lambda: _RUN.until(1).save(x) if not isinstance(x, str) else None,
+        lambda: run.state(x), lambda: run.frame(x), lambda: run[x], lambda: run.until(1).save(x) if not isinstance(x, str) else None,
     )()  # fmt: skip
 
 

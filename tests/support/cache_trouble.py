@@ -129,6 +129,8 @@ def corruptions(count: int) -> Counter[str]:
                 shutil.copytree(whole, folder)
             corrupt(folder, rng)
             found[wait(trial(folder))] += 1
+            if k % 100 == 99:
+                print(f"after {k + 1}: {dict(found)}", flush=True)
     return found
 
 
