@@ -18,6 +18,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _P = ParamSpec("_P")
 _MOST_NAMES = 8
+_MOST_THINGS = 1_000_000  # that a function which describes something makes: more would take hours
 
 
 def numbers(
@@ -117,6 +118,16 @@ def instance(value: Any, kind: type[_T], what: str, remedy: str, error: type[Lea
     raise error(f"{what} = {shown(value)} is a {type(value).__name__}; {remedy}")
 
 
+def takes_two(function: Any, what: str, wanted: str) -> None:
+    """Can the function be called with two arguments?  Those that do not say what they take are tried when it is time."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except ValueError:
+        return
+    except TypeError as error:
+        raise StateError(f"{what} = {shown(function)} cannot be called with {wanted}: {error}; give a function that takes them") from None
+
+
 def numbers_only(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The function with all arguments checked that it declares as numbers, for functions that do nothing but describe something."""
     signature = inspect.signature(function)
@@ -132,6 +143,8 @@ def numbers_only(function: Callable[_P, _R]) -> Callable[_P, _R]:
             declared = str(signature.parameters[key].annotation)
             if declared == "int" and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0):
                 raise MechanismError(f"{where}: {key} = {shown(value)}; it needs a whole number >= 0")
+            if declared == "int" and value > _MOST_THINGS:
+                raise MechanismError(f"{where}: {key} = {shown(value, 40)}; at most {_MOST_THINGS:,} are made")
             if declared == "float":
                 number(value, f"{where}: {key}", MechanismError)
         return function(*arguments, **options)

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import number, numbers, shown, whole_number
+from .checks import number, numbers, shown, takes_two, whole_number
 from .errors import StateError
 from .integrators.base import Record, Stepper
 from .kernels.stepping.record import EVERY, ROWS, STEPS
@@ -70,6 +70,8 @@ def check_control(tau: ArrayLike | None, control: Control | None) -> None:
         raise StateError("give joint forces as tau or as a control law, not both")
     if control is not None and not callable(control):
         raise StateError(f"control = {shown(control)} is not a function; give one that takes (t, state) and returns joint forces")
+    if control is not None:
+        takes_two(control, "control", "(t, state)")
 
 
 def with_targets(model: Model, tau: ArrayLike | None, targets: Coordinates, control: Control | None) -> ArrayLike | None:

@@ -315,7 +315,7 @@ def arguments(s: Source, integrators) -> None:
         lambda: la.Revolute(axis=x), lambda: la.Mechanism(gravity=x), lambda: la.Variational(x), lambda: la.Variational(tol=x),
         lambda: la.Composition(x), lambda: la.AdaptiveStep(density=x), lambda: la.Midpoint(alpha=x), lambda: la.Spring("a", x),
         lambda: la.Servo("upper", kp=x, kd=x), lambda: la.Motor("upper", gear=x), lambda: la.Distance("a", "b", x),
-        lambda: la.Prescribed("upper", x), lambda: la.CustomForce(x), lambda: la.Every(len, steps=x), lambda: la.Every(x, seconds=1.0),
+        lambda: la.Prescribed("upper", x), lambda: la.CustomForce(x), lambda: la.Every(max, steps=x), lambda: la.Every(x, seconds=1.0),
         lambda: la.passes("upper", x), lambda: la.passes(x, 0.1), lambda: la.solvability.report(model, state, x),
         lambda: la.simulate(model, x, dt=1e-3, steps=1), lambda: la.simulate(model, dt=x, steps=1), lambda: la.simulate(x, dt=1, steps=1),
         lambda: la.simulate(model, dt=1e-3, steps=x if not isinstance(x, int) else 1), lambda: la.simulate(model, dt=1e-3, steps=1, tau=x),
@@ -331,7 +331,7 @@ def arguments(s: Source, integrators) -> None:
         lambda: la.UserPotential(x, joints=x), lambda: la.NonlinearSpring(x, joint="upper"), lambda: la.examples.chain(s.thing()),
         lambda: la.SymbolicJoint(x, x, x), lambda: la.SymbolicConstraint("c", x, x), lambda: la.Drag("a", x, x), lambda: la.Skate(x),
         lambda: model.modes(hold=x), lambda: la.Damper(x, 1.0),
-        lambda: la.crosscheck(model, dt=x, duration=0.002), lambda: la.crosscheck(x, dt=1e-3, duration=x), lambda: la.Every(len, seconds=x),
+        lambda: la.crosscheck(model, dt=x, duration=0.002), lambda: la.crosscheck(x, dt=1e-3, duration=x), lambda: la.Every(max, seconds=x),
         lambda: run.state(x), lambda: run.frame(x), lambda: run[x], lambda: run.until(1).save(x) if not isinstance(x, str) else None,
     )()  # fmt: skip
 

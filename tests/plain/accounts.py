@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.errors import ConvergenceError, StateError
+from leastaction.errors import ConvergenceError, LeastActionError, StateError
 from leastaction.integrators import accounts
 from leastaction.testing.every_integrator import every_integrator, in_short
 
@@ -201,3 +201,17 @@ def test_what_is_not_a_yes_or_a_no_is_named():
     for name in ("strict", "guard", "resume"):
         with pytest.raises(StateError, match=f"{name} = "):
             la.simulate(model, dt=0.1, **given, **{name: np.zeros(3)})
+
+
+def test_functions_that_take_something_else_are_named():
+    model, given = two_masses()
+    for options in ({"control": len}, {"when": len}):
+        with pytest.raises(StateError, match=r"cannot be called with \(t, state\)"):
+            la.simulate(model, dt=0.1, **given, **options)
+    with pytest.raises(StateError, match=r"cannot be called with \(t, state\)"):
+        la.Every(len, steps=1)
+    for time in ("now", 1j, [1.0, 2.0], 10**400, np.nan):
+        with pytest.raises(StateError, match="t = "):
+            la.dynamics.forward(model, None, t=time)
+    with pytest.raises(LeastActionError, match="at most"):
+        la.examples.chain(10**400)

@@ -97,7 +97,7 @@ def forward(
             f"accelerations with dry friction (joint {listed(sticking)}) are not offered: at rest they do not follow from q and v; give "
             "the friction of joints that slide as part of tau, to a model without DryFriction"
         )
-    t = t if type(t) is float else number(t, "t", StateError)
+    t = t if type(t) is float and isfinite(t) else number(t, "t", StateError)
     arguments = (t, model.coordinates(q), model.velocities(v), model.inputs(tau), _scratch(model), out)
     if model.closures:
         ties = tree.make_ties(model)

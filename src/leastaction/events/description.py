@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed, number, shown
+from ..checks import listed, number, shown, takes_two
 from ..compiling.decorators import Direct
 from ..errors import StateError
 from ..kernels.tree import evaluate
@@ -101,6 +101,8 @@ class Event:
         if not own and not callable(condition):
             wanted = "give a function (t, state) -> number, or use la.passes(joint, value)"
             raise StateError(f"condition = {shown(condition)} of an Event; {wanted}")
+        if not own:
+            takes_two(condition, "condition", "(t, state)")
         if name is not None and (not isinstance(name, str) or not name):
             raise StateError(f"name = {shown(name)} of an Event; give a text, for example name='bottom'")
         self.condition = condition

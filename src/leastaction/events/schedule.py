@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import number, shown, whole_number
+from ..checks import number, shown, takes_two, whole_number
 from ..errors import StateError
 from ..state import State
 
@@ -32,6 +32,7 @@ class Every:
     def __init__(self, function: Callable[[float, State], Any], *, steps: int | None = None, seconds: float | None = None):
         if not callable(function):
             raise StateError(f"function = {shown(function)} of Every is not a function; give one that takes (t, state)")
+        takes_two(function, "function of Every", "(t, state)")
         if (steps is None) == (seconds is None):
             raise StateError("Every needs steps= or seconds=, one of them: la.Every(function, steps=100)")
         self.function = function
