@@ -52,7 +52,8 @@ from .pose import Pose
 from .reactions import Reaction, Reactions
 from .records import open
 from .shapes import Box, Capsule, Cylinder, Mesh, Sphere
-from .simulate import Simulator, simulate
+from .simulate import simulate
+from .simulator import Simulator
 from .solvability import CertifiedStep
 from .state import State
 from .trajectory import Trajectory

@@ -13,7 +13,7 @@ from .checks import number, numbers, shown, time_step, whole_number
 from .errors import ConvergenceError, LimitError, StateError
 from .integrators import Integrator, Variational
 from .model import Model, checked_model
-from .simulate import Simulator
+from .simulator import Simulator
 
 try:
     import gymnasium

@@ -15,7 +15,7 @@ from .state import State
 from .trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from .simulate import Simulator
+    from .simulator import Simulator
 
 _BLOCK = 4096  # recorded nodes at a time where their number is not known beforehand
 

@@ -18,7 +18,7 @@ PACKAGE = Path(leastaction.__file__).parent
 TRACE = """
 import os, sys
 import leastaction as la
-from leastaction.simulate import Simulator
+from leastaction.simulator import Simulator
 root = os.path.dirname(la.__file__)
 simulator = Simulator(la.examples.chain(2).compile(), dt=1e-2, q=[0.7, 0.2])
 seen = {}

@@ -9,7 +9,7 @@ from ..errors import ConvergenceError, LeastActionError
 from ..integrators.base import Advance
 from ..kernels.stepping.loop import FINISHED, STALLED
 from ..kernels.stepping.members import BEYOND_LIMIT, BLOCK, EVALUATIONS, KEPT, MADE, STATUS, STOPPED, Nodes
-from ..simulate import Simulator
+from ..simulator import Simulator
 from ..trajectory import Trajectory
 from .asked import Asked
 

@@ -28,7 +28,8 @@ from ..joints import Free, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
 from ..model import Model
 from ..pose import Pose
-from ..simulate import Simulator, simulate
+from ..simulate import simulate
+from ..simulator import Simulator
 from ..state import State
 from ..trajectory import Trajectory
 from .action import QUADRATURES, arriving_momentum, leaving_momentum

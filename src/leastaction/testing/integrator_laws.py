@@ -16,7 +16,8 @@ from ..joints import Free, Helical, Planar, Prismatic, Revolute, Spherical, Univ
 from ..mechanism import Mechanism
 from ..model import Model
 from ..pose import Pose
-from ..simulate import Simulator, simulate
+from ..simulate import simulate
+from ..simulator import Simulator
 from ..state import State
 from .kinematics import Kinematics
 

@@ -15,7 +15,7 @@ from ..errors import LeastActionError, StateError
 from ..integrators import RK4, Integrator, Maximal, Midpoint, SemiImplicitEuler, Variational
 from ..model import Model
 from ..page.keyframes import Kinematics, quaternions
-from ..simulate import Simulator
+from ..simulator import Simulator
 from ..state import State
 from ..trajectory import Trajectory
 from .pull import Pull
