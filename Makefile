@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds combinations fuzz mutation lint robots kills soak memory wheel bench papers docs thumbnails screenshots picture clean
+.PHONY: demo test public bounds combinations fuzz mutation lint robots kills dead-points soak memory wheel bench papers docs thumbnails screenshots picture clean
 
 demo: $(VENV)/.ready-plot
 	$(BIN)/leastaction demo
@@ -53,6 +53,10 @@ fuzz: $(VENV)/.ready-test
 # a recorded run that is killed fifty times
 kills: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.kills 50
+
+# random planar linkages driven through their dead points: each keeps its energy law or stops with a reason
+dead-points: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.dead_points 200
 
 # 10^8 steps of a chain and 10^7 of a loop: energy, closure, memory and time per step stay flat (make soak STEPS=1000000 LOOP=100000 ...)
 STEPS ?= 100000000

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.dead_points import outcome
 
 import leastaction as la
 from leastaction.compiling.decorators import entry
@@ -70,3 +71,28 @@ def test_chains_that_vibrate_equally_fast_are_equally_hard():
         assert run.constraint_error.max() < 1e-9
         needed.append(run.iterations.mean())
     assert needed[1] < 1.25 * needed[0]
+
+
+def test_a_step_onto_a_singular_position_is_never_silent():
+    """At 13.29 s a step of 10 ms ends on the position in which all links of the lift are vertical, and stays there."""
+    model = la.examples.hanging_scissor_lift(5).compile()
+    q = la.examples.hanging_scissor_start(5)
+    with pytest.raises(la.ConvergenceError, match=r"the energy jumps by .* nearly dependent.*assembly='continue'") as error:
+        la.simulate(model, q=q, dt=1e-2, duration=14.0)
+    until = error.value.trajectory
+    swing = until.kinetic.max()
+    assert 13.0 < until.t[-1] < 13.29
+    assert np.abs(until.energy - until.energy[0]).max() < 0.02 * swing
+
+    run = la.simulate(model, q=q, dt=1e-2, duration=20.0, assembly="continue")
+    off = np.abs(run.energy - run.energy[0])
+    assert np.median(off[-100:]) < 0.02 * swing
+    assert np.abs(run["a1"] + run["b1"]).max() < 1e-3  # both sides of the lift still mirror each other
+    assert len(run) == 2001
+    assert abs(run.t[-1] - 20.0) < 1e-9
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4, 6, 7, 9])
+def test_linkages_through_their_dead_points_keep_their_energy_or_stop(seed):
+    """Six of those of `make dead-points`."""
+    assert outcome(seed, duration=2.0).split(":")[0] in ("kept", "stopped")

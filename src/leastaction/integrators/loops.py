@@ -37,11 +37,13 @@ ASSEMBLY = ("stop", "continue", "ignore")
 
 _SUDDEN = 4.0  # times: impulses that change by more from one step to the next are suspicious
 _HARD = 3  # evaluations more than usual, of a step that is suspicious
-_WINDOW = 8  # nodes before and after a suspicious one whose energies are compared
-_LOST = 0.05  # of the kinetic energy: what a branch that continues the motion does not lose
-_BACK = 3  # nodes before a suspicious one, from which a singular position is stepped over
+_WINDOW = 12  # nodes before and after a suspicious one whose energies are compared
+_LOST = 0.01  # of the kinetic energy: what a motion that continues does not lose
+_OFF = 0.1  # of the kinetic energy: nodes that are off by more are too close to a singular position, even if nothing is lost
+_CALM = 3  # nodes around a suspicious one whose energies say little: close to a singular position they are off in any case
+_BACK = 7  # nodes before a suspicious one, from which a singular position is stepped over
 _WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how much nodes are moved aside
-_ACROSS = 5  # steps of a way
+_ACROSS = 14  # steps of a way
 _TURN = 0.2  # rad or m, times what the rows are worth: how far joints move before somebody looks at them again
 _SEVERAL = 16  # steps after which somebody looks in any case
 
@@ -218,16 +220,21 @@ class LoopStepper(Stepper):
         """Energy that comes or goes about a row, if it is more than the steps around explain; otherwise 0."""
         nodes = block.around(row, ahead)
         at = nodes.row
-        before, after = slice(0, at - 1), slice(min(at + 2, len(nodes.t) - 1), None)
+        before, after = slice(0, max(at - _CALM, 1)), slice(min(at + _CALM + 1, len(nodes.t) - 1), None)
         if at < 2:
             return 0.0
         try:
             balance, kinetic = self._balance(nodes)
         except StateError:  # the impulses of what drives it are not recorded
             return 0.0
+        moving = float(kinetic[before].max())
         lost = float(np.median(balance[after]) - np.median(balance[before]))
         usual = float(np.ptp(balance[before]))
-        return lost if not abs(lost) <= max(_LOST * float(kinetic[before].max()), 3.0 * usual) else 0.0
+        if not abs(lost) <= max(_LOST * moving, 3.0 * usual):
+            return lost
+        here = balance[at - 1 : at + 2] - np.median(balance[before])
+        worst = float(here[np.argmax(np.abs(here))])
+        return worst if self.follow and not abs(worst) <= max(_OFF * moving, 3.0 * usual) else 0.0
 
     def _balance(self, nodes: _Nodes) -> tuple[Array, Array]:
         """Energy that nothing explains, and kinetic energy, at nodes."""
