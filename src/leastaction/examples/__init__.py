@@ -29,6 +29,7 @@ from .linkages import (
     scissor_lift,
     slider_crank,
 )
+from .published import SQUEEZER_START, SQUEEZER_TORQUE, bricard, n_four_bar, squeezer
 from .spinning import furuta_pendulum, gyroscope, satellite, t_handle
 from .surfaces import (
     board_on_surface,
@@ -53,12 +54,12 @@ from .trees import (
 from .vehicles import ball_on_turntable, bicycle, car, differential_drive, rattleback, snakeboard
 
 __all__ = [
-    "ball_chain", "ball_on_turntable", "bennett", "bicycle", "board_on_surface", "car", "cart_pole", "chain", "chaplygin_sleigh",
+    "ball_chain", "ball_on_turntable", "bennett", "bicycle", "board_on_surface", "bricard", "car", "cart_pole", "chain", "chaplygin_sleigh",
     "closed_chain", "closed_chain_device", "differential_drive", "double_pendulum", "driven_pendulum", "four_bar", "four_bar_chain",
     "furuta_pendulum", "gyroscope", "hanging_scissor_lift", "hanging_scissor_start", "heavy_top", "humanoid", "jansen_walker", "knee_leg",
-    "listing_1", "LISTING_1_START", "marionette", "planar_human", "quadruped", "radial_engine", "random_inertia", "random_joint",
-    "random_tree", "rattleback", "robot_arm", "rolling_disc", "satellite", "scissor_lift", "screw", "slider_crank", "snakeboard",
-    "spline_chain", "t_handle", "torus_chain", "tumbling_body", "windmill",
+    "listing_1", "LISTING_1_START", "marionette", "n_four_bar", "planar_human", "quadruped", "radial_engine", "random_inertia",
+    "random_joint", "random_tree", "rattleback", "robot_arm", "rolling_disc", "satellite", "scissor_lift", "screw", "slider_crank",
+    "snakeboard", "spline_chain", "squeezer", "SQUEEZER_START", "SQUEEZER_TORQUE", "t_handle", "torus_chain", "tumbling_body", "windmill",
 ]  # fmt: skip
 
 for _name in __all__:  # whatever is not a number is an error that says so
