@@ -357,7 +357,8 @@ class _Block:
             more = int(ahead.cursor[ROWS])
             arrays = [np.concatenate([own, getattr(ahead, name)[:more]]) for own, name in zip(arrays, _COLUMNS, strict=True)]
             tau = tau if len(self.tau) == 1 else np.concatenate([tau, np.repeat(self.tau[-1:], more, axis=0)])
-        return _Nodes(*arrays, tau, row - first)
+        t, q, p, multipliers = arrays
+        return _Nodes(t, q, p, multipliers, tau, row - first)
 
     def tau_after(self, row: int) -> Array:
         """(1, nv) joint forces of the step that starts in a row."""
