@@ -25,7 +25,7 @@ from .integrators import Integrator, Variational
 from .integrators.background import Switch, switch_for
 from .integrators.base import Advance, Stepper, checked_choice
 from .integrators.guard import Guarded, GuardedStepper
-from .integrators.loops import ASSEMBLY, inside, watched
+from .integrators.loops import ASSEMBLY, LoopStepper, inside, watched
 from .integrators.memory import Continuation, Memory
 from .integrators.watch import LimitWatch
 from .kernels.stepping.record import EVERY, ROWS, Record, add_step, copy_row, rewind
@@ -221,8 +221,8 @@ class Simulator:
 
     def _set_up(self, stepper: Stepper, begun: State) -> None:
         """Go on with this stepper, which was started from the state `begun`."""
-        self._stepper = watched(stepper, begun, self.assembly)
-        self._begun = begun
+        self._stepper, self._begun = stepper, begun
+        self._watched = watched(stepper, begun, self.assembly)  # makes the steps of runs
         self._lent: Continuation | None = None  # somebody has it, and nothing is copied before the stepper moves
         self._now = stepper.make_record(1, 1)  # the present node
         stepper.advance(0, self._tau, self._now)  # sets the first node up
@@ -262,8 +262,7 @@ class Simulator:
 
     def _continuation(self) -> Continuation:
         if self._lent is None:
-            inner, begun = inside(self._stepper, self._begun)
-            self._lent = Continuation(self.integrator, self.dt, begun, self.t, self.q, inner)
+            self._lent = Continuation(self.integrator, self.dt, self._begun, self.t, self.q, self._stepper)
         return self._lent
 
     def _before_moving(self) -> None:
@@ -348,7 +347,7 @@ class Simulator:
         with self._alone:
             now = self._node()
             turned = State.with_velocity(self.model, now.t, now.q, -now.p, -now.v)
-            self._set_up(self.integrator.turn_round(inside(self._stepper, turned)[0], turned), turned)
+            self._set_up(self.integrator.turn_round(self._stepper, turned), turned)
 
     def run(
         self,
@@ -424,6 +423,8 @@ class Simulator:
     def _remarks(self, trajectory: Trajectory) -> tuple[str, ...]:
         """What is not simulated, and which joints passed their limits at recorded nodes."""
         found = list(not_simulated(self.model.shapes)) if self.model.shapes else []
+        if isinstance(self._watched, LoopStepper) and (crossed := self._watched.remark()):
+            found.append(crossed)
         if self._limits and not self._stops and (passed := self._limits.remark(trajectory.t, trajectory.q)):
             found.append(passed)
         if self._switch is not None and self._switch.remark:
@@ -443,7 +444,7 @@ class Simulator:
         """Chunks of many steps in compiled code, so long that Python costs nothing, so short that the bar moves."""
         every = int(record.cursor[EVERY])
         chunk, done, kept = every * max(1, _FIRST_CHUNK // (every * max(1, self.model.nv))), 0, 0
-        before = self._stepper.remember() if self._stops else None  # at the step `kept`
+        before = self._watched.remember() if self._stops else None  # at the step `kept`
         self._before_moving()
         while done < steps:
             if self._go_over() and self._stops:
@@ -475,7 +476,7 @@ class Simulator:
             if result.failure or result.limit or not self.t < end:
                 return result
             if self._stops and done - kept >= _SELDOM:
-                before, kept = self._stepper.remember(), done
+                before, kept = self._watched.remember(), done
             bar.update(done)
         return Advance(done)
 
@@ -488,14 +489,18 @@ class Simulator:
 
     def _advance(self, size: int, tau: NDArray[np.float64], record: Record, end: float) -> Advance:
         if self._watch:
-            return self._watch.advance(self._stepper, size, tau, record, end)
-        return self._stepper.advance(size, tau, record, end)
+            result = self._watch.advance(self._watched, size, tau, record, end)
+        else:
+            result = self._watched.advance(size, tau, record, end)
+        self._stepper, self._begun = inside(self._watched, self._begun)
+        return result
 
     def _go_back(self, record: Record, before: Memory | None, tau: NDArray[np.float64], steps: int) -> None:
         """To the last node of the record: the stepper went further before somebody looked.  It was as `before` so many steps earlier."""
         if before is not None:
-            self._stepper.recall(before)
-            self._stepper.advance(steps, tau, self._stepper.make_record(0, steps, steps + 1))
+            self._watched.recall(before)
+            self._watched.advance(steps, tau, self._watched.make_record(0, steps, steps + 1))
+            self._stepper, self._begun = inside(self._watched, self._begun)
             return
         rewind(self._now)
         copy_row(record, int(record.cursor[ROWS]) - 1, self._now)

@@ -41,7 +41,9 @@ def linkage(seed):
         mech.add_frame("end", "coupler", la.Pose(xyz=(b, 0, 0)))
         mech.add_frame("pin", "rocker", la.Pose(xyz=(c, 0, 0)))
         mech.add_constraint(la.Coincident("pin", "end", directions=((1, 0, 0), (0, 0, 1))))
-        q = {"crank": angle, "coupler": -angle, "rocker": angle} if kind == "parallelogram" else {"crank": angle, "coupler": 0.5, "rocker": 1.0}
+        q = {"crank": angle, "coupler": 0.5, "rocker": 1.0}
+        if kind == "parallelogram":
+            q = {"crank": angle, "coupler": -angle, "rocker": angle}
     return mech.compile(), q, rng.uniform(-3.0, 3.0)
 
 

@@ -122,6 +122,13 @@ class LoopStepper(Stepper):
                 return Advance(done, result.failure, result.residual)
         return Advance(done)
 
+    def remark(self) -> str:
+        """A sentence on singular positions that were stepped over; empty if there are none."""
+        if not self.crossed:
+            return ""
+        positions = "a singular position was" if len(self.crossed) == 1 else f"{len(self.crossed)} singular positions were"
+        return f"{positions} stepped over, the first about t = {self.crossed[0]:g} s, with nodes aside of the others"
+
     # ------------------------------------------------------------------------------------------------ the choice of rows
 
     def _patience(self) -> int:
