@@ -39,7 +39,8 @@ _SUDDEN = 4.0  # times: impulses that change by more from one step to the next a
 _HARD = 3  # evaluations more than usual, of a step that is suspicious
 _WINDOW = 12  # nodes before and after a suspicious one whose energies are compared
 _LOST = 0.01  # of the kinetic energy: what a motion that continues does not lose
-_OFF = 0.1  # of the kinetic energy: nodes that are off by more are too close to a singular position, even if nothing is lost
+_DEPENDENT = 0.05  # smallest singular value of the rows over the largest: singular
+_MUCH = 0.1  # of the kinetic energy: lost anywhere; or off at a node that is too close to a singular position, even if nothing is lost
 _CALM = 3  # nodes around a suspicious one whose energies say little: close to a singular position they are off in any case
 _BACK = 7  # nodes before a suspicious one, from which a singular position is stepped over
 _WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how much nodes are moved aside
@@ -237,11 +238,16 @@ class LoopStepper(Stepper):
         moving = float(kinetic[before].max())
         lost = float(np.median(balance[after]) - np.median(balance[before]))
         usual = float(np.ptp(balance[before]))
-        if not abs(lost) <= max(_LOST * moving, 3.0 * usual):
+        if not abs(lost) <= max(_LOST * moving, 3.0 * usual) and (not abs(lost) <= _MUCH * moving or self._is_singular(nodes)):
             return lost
         here = balance[at - 1 : at + 2] - np.median(balance[before])
         worst = float(here[np.argmax(np.abs(here))])
-        return worst if self.follow and not abs(worst) <= max(_OFF * moving, 3.0 * usual) else 0.0
+        return worst if self.follow and not abs(worst) <= max(_MUCH * moving, 3.0 * usual) else 0.0
+
+    def _is_singular(self, nodes: _Nodes) -> bool:
+        """Are the rows nearly dependent about the suspicious node?"""
+        around = range(max(nodes.row - 1, 0), min(nodes.row + 2, len(nodes.t)))
+        return any(explain_dependent(self.model, nodes.q[k], float(nodes.t[k]), limit=_DEPENDENT) for k in around)
 
     def _balance(self, nodes: _Nodes) -> tuple[Array, Array]:
         """Energy that nothing explains, and kinetic energy, at nodes."""
@@ -303,7 +309,7 @@ class LoopStepper(Stepper):
         return abs(float(balance[-1])) / max(float(found.energy[:, 0].max()), 1e-300), made
 
     def _reason(self, t: float, lost: float, q: Array) -> str:
-        why = explain_dependent(self.model, q, t, limit=0.05)
+        why = explain_dependent(self.model, q, t, limit=_DEPENDENT)
         return (
             f"about t = {t:g} s the energy jumps by {lost:+.3g} J, which no force explains: the step does not continue the motion"
             + (f", {why}" if why else "; try a smaller dt")
@@ -313,6 +319,11 @@ class LoopStepper(Stepper):
 
 _BY_MOMENTUM = (KICKED_MOMENTUM, 0.0)
 _COLUMNS = ("t", "q", "p", "multipliers")
+
+
+def _middle(values: NDArray) -> float:
+    """The median, of some of many values."""
+    return float(np.median(values[:: len(values) // 64 + 1]))
 
 
 class _Nodes(NamedTuple):
@@ -344,17 +355,17 @@ class _Block:
         rows = self.rows
         if rows - self.earliest < 4:
             return []
-        impulses = np.abs(self.record.multipliers[self.earliest : rows]).max(axis=1)
-        impulses = np.maximum(impulses, 1e-2 * float(np.median(impulses)) + 1e-300)
-        ratio = np.ones(len(impulses))
-        ratio[1:] = impulses[1:] / impulses[:-1]
+        impulses = np.zeros(rows - self.earliest)
+        for column in self.record.multipliers[self.earliest : rows].T:
+            np.maximum(impulses, np.abs(column), out=impulses)
+        np.maximum(impulses, 1e-2 * _middle(impulses) + 1e-300, out=impulses)
         if self.earliest == 0:
-            ratio[:2] = 1.0  # the first node has no impulses
-        steps = np.arange(self.earliest, rows) - self.written + self.begun  # that lead to the rows
-        evaluations = np.where(steps >= 0, self.record.evaluations[np.maximum(steps, 0)], 0)
-        hard = evaluations > np.median(evaluations) + _HARD
-        bad = ~((ratio < _SUDDEN) & (ratio > 1.0 / _SUDDEN)) | hard
-        return [int(k) for k in np.flatnonzero(bad) + self.earliest if k >= self.written]
+            impulses[0] = impulses[1]  # the first node has none
+        sudden = ~((impulses[1:] < _SUDDEN * impulses[:-1]) & (_SUDDEN * impulses[1:] > impulses[:-1]))
+        evaluations = self.record.evaluations[self.begun : self.begun + rows - self.written]
+        hard = evaluations > _middle(evaluations) + _HARD
+        bad = {*(np.flatnonzero(sudden) + self.earliest + 1).tolist(), *(np.flatnonzero(hard) + self.written).tolist()}
+        return sorted(k for k in bad if k >= self.written)
 
     def around(self, row: int, ahead: Record | None) -> _Nodes:
         first, last = max(row - _WINDOW, self.earliest), min(row + _WINDOW + 1, self.rows)
