@@ -95,4 +95,9 @@ def test_a_step_onto_a_singular_position_is_never_silent():
 @pytest.mark.parametrize("seed", [1, 2, 4, 6, 7, 9])
 def test_linkages_through_their_dead_points_keep_their_energy_or_stop(seed):
     """Six of those of `make dead-points`."""
-    assert outcome(seed, duration=2.0).split(":")[0] in ("kept", "stopped")
+    assert outcome(seed, duration=2.0, dt=2e-3) == "kept"
+
+
+def test_a_wrong_run_is_wrong_only_where_it_is_ignored():
+    assert outcome(199, assembly="ignore").startswith("WRONG")
+    assert "the energy jumps" in outcome(199)

@@ -47,7 +47,7 @@ def linkage(seed):
     return mech.compile(), q, rng.uniform(-3.0, 3.0)
 
 
-def outcome(seed, assembly="stop", duration=5.0, dt=2e-3, integrator=None):
+def outcome(seed, assembly="stop", duration=10.0, dt=1e-2, integrator=None):
     """"kept", "stopped: why", "no start" or "WRONG: by how much" of one linkage under a constant torque."""
     model, guess, torque = linkage(seed)
     try:

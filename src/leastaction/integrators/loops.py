@@ -39,8 +39,9 @@ _SUDDEN = 4.0  # times: impulses that change by more from one step to the next a
 _HARD = 3  # evaluations more than usual, of a step that is suspicious
 _WINDOW = 12  # nodes before and after a suspicious one whose energies are compared
 _LOST = 0.01  # of the kinetic energy: what a motion that continues does not lose
-_DEPENDENT = 0.05  # smallest singular value of the rows over the largest: singular
-_MUCH = 0.1  # of the kinetic energy: lost anywhere; or off at a node that is too close to a singular position, even if nothing is lost
+_DEPENDENT = 0.1  # smallest singular value of the rows over the largest: nearly singular
+_MUCH = 0.02  # of the kinetic energy: what is not lost anywhere
+_OFF = 0.1  # of the kinetic energy: nodes that are off by more are too close to a singular position, even if nothing is lost
 _CALM = 3  # nodes around a suspicious one whose energies say little: close to a singular position they are off in any case
 _BACK = 7  # nodes before a suspicious one, from which a singular position is stepped over
 _WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how much nodes are moved aside
@@ -242,7 +243,7 @@ class LoopStepper(Stepper):
             return lost
         here = balance[at - 1 : at + 2] - np.median(balance[before])
         worst = float(here[np.argmax(np.abs(here))])
-        return worst if self.follow and not abs(worst) <= max(_MUCH * moving, 3.0 * usual) else 0.0
+        return worst if self.follow and not abs(worst) <= max(_OFF * moving, 3.0 * usual) else 0.0
 
     def _is_singular(self, nodes: _Nodes) -> bool:
         """Are the rows nearly dependent about the suspicious node?"""
