@@ -48,7 +48,7 @@ def linkage(seed):
 
 
 def outcome(seed, assembly="stop", duration=10.0, dt=1e-2, integrator=None):
-    """"kept", "stopped: why", "no start" or "WRONG: by how much" of one linkage under a constant torque."""
+    """"kept", "stopped: why", "warned: by how much" (the run says so), "no start" or "WRONG: by how much" of one linkage under a torque."""
     model, guess, torque = linkage(seed)
     try:
         q = model.assemble(guess)
@@ -63,7 +63,9 @@ def outcome(seed, assembly="stop", duration=10.0, dt=1e-2, integrator=None):
     moving = max(float(run.kinetic.max()), float(np.ptp(run.potential)))
     # nodes right at a singular position have no velocity of their own: what counts is what stays
     off = max(float(np.abs(np.median(part))) for part in np.array_split(run.energy_balance, 20))
-    return "kept" if off <= LAW * moving else f"WRONG: off by {off / moving:.2g} of what moves"
+    if off <= LAW * moving:
+        return "kept"
+    return f"{'warned' if run.warnings else 'WRONG'}: off by {off / moving:.2g} of what moves"
 
 
 def main():

@@ -156,6 +156,8 @@ class Choice:
         Two of the rows of a Bennett linkage hold it as well as all five, but none do so on the whole way round.
         """
         jacobian, rank = self._measured.jacobian(q), int(self._kept.sum())
+        if rank == 0:  # rows on velocities only
+            return 1.0
         of_all = float(np.linalg.svd(jacobian, compute_uv=False)[rank - 1])
         return float(np.linalg.svd(jacobian[self._kept], compute_uv=False)[-1]) / of_all if of_all > 1e-6 else 1.0
 

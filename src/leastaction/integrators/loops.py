@@ -40,9 +40,11 @@ _HARD = 3  # evaluations more than usual, of a step that is suspicious
 _WINDOW = 12  # nodes before and after a suspicious one whose energies are compared
 _LOST = 0.01  # of the kinetic energy: what a motion that continues does not lose
 _DEPENDENT = 0.1  # smallest singular value of the rows over the largest: nearly singular
-_MUCH = 0.02  # of the kinetic energy: what is not lost anywhere
+_DOUBTFUL = 0.02  # of the kinetic energy: what is said of a run that loses it where rows are not nearly dependent,
+_MUCH = 0.25  # and what ends the run there too
 _OFF = 0.1  # of the kinetic energy: nodes that are off by more are too close to a singular position, even if nothing is lost
 _CALM = 3  # nodes around a suspicious one whose energies say little: close to a singular position they are off in any case
+_KNOWN = 4  # nodes before those that say what is usual; without them nothing is said
 _BACK = 7  # nodes before a suspicious one, from which a singular position is stepped over
 _WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how much nodes are moved aside
 _ACROSS = 14  # steps of a way
@@ -71,6 +73,7 @@ class LoopStepper(Stepper):
         self.multipliers, self.keeps_constraints, self.redundant = base.multipliers, base.keeps_constraints, base.redundant
         self.follow = follow
         self.crossed: list[float] = []  #: times of singular positions that were stepped over
+        self.doubts: list[tuple[float, float]] = []  #: times, and energy that came or went there without a reason, J
         self._evaluate = ClosedEvaluator(base.model)
         self._fine: Record | None = None
         self._choice: Choice | None = None
@@ -125,11 +128,15 @@ class LoopStepper(Stepper):
         return Advance(done)
 
     def remark(self) -> str:
-        """A sentence on singular positions that were stepped over; empty if there are none."""
-        if not self.crossed:
-            return ""
-        positions = "a singular position was" if len(self.crossed) == 1 else f"{len(self.crossed)} singular positions were"
-        return f"{positions} stepped over, the first about t = {self.crossed[0]:g} s, with nodes aside of the others"
+        """Sentences on singular positions that were stepped over, and on energy that was lost at others; empty if there are none."""
+        found = []
+        if self.crossed:
+            positions = "a singular position was" if len(self.crossed) == 1 else f"{len(self.crossed)} singular positions were"
+            found.append(f"{positions} stepped over, the first about t = {self.crossed[0]:g} s, with nodes aside of the others")
+        if self.doubts:
+            t, lost = max(self.doubts, key=lambda doubt: abs(doubt[1]))
+            found.append(f"about t = {t:g} s the energy changes by {lost:+.3g} J in a few steps, which no force explains; try a smaller dt")
+        return "; ".join(found)
 
     # ------------------------------------------------------------------------------------------------ the choice of rows
 
@@ -230,17 +237,20 @@ class LoopStepper(Stepper):
         nodes = block.around(row, ahead)
         at = nodes.row
         before, after = slice(0, max(at - _CALM, 1)), slice(min(at + _CALM + 1, len(nodes.t) - 1), None)
-        if at < 2:
+        if before.stop < _KNOWN:  # what is usual is not known yet
             return 0.0
         try:
             balance, kinetic = self._balance(nodes)
         except StateError:  # the impulses of what drives it are not recorded
             return 0.0
-        moving = float(kinetic[before].max())
+        moving = max(float(kinetic[before].max()), float(kinetic[after].max()))
         lost = float(np.median(balance[after]) - np.median(balance[before]))
         usual = float(np.ptp(balance[before]))
-        if not abs(lost) <= max(_LOST * moving, 3.0 * usual) and (not abs(lost) <= _MUCH * moving or self._is_singular(nodes)):
-            return lost
+        if not abs(lost) <= max(_LOST * moving, 3.0 * usual):
+            if not abs(lost) <= _MUCH * moving or self._is_singular(nodes):
+                return lost
+            if abs(lost) > _DOUBTFUL * moving and self.integrator.uniform:
+                self.doubts.append((float(nodes.t[at]), lost))
         here = balance[at - 1 : at + 2] - np.median(balance[before])
         worst = float(here[np.argmax(np.abs(here))])
         return worst if self.follow and not abs(worst) <= max(_OFF * moving, 3.0 * usual) else 0.0
@@ -354,7 +364,7 @@ class _Block:
     def suspicious(self) -> list[int]:
         """Rows of the block where impulses jump, or whose step was hard to solve."""
         rows = self.rows
-        if rows - self.earliest < 4:
+        if rows - self.earliest < 4 or rows == self.written:
             return []
         impulses = np.zeros(rows - self.earliest)
         for column in self.record.multipliers[self.earliest : rows].T:
