@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import listed, number, numbers, same, shown
 from .compiling.records import allocate
-from .constraints.base import Closure
+from .constraints.base import ON_VELOCITIES, Closure
 from .errors import StateError
 from .joints import SymbolicJoint
 from .joints.base import ABOUT_Z
@@ -277,15 +277,24 @@ class Model:
     def make_work(self, *needs: type) -> Work:
         """Memory of a simulation of its own.
 
-        needs: which of the records Actuation and Charts the kernels use, if the model has such things; others do without, so that one
-        compiled version serves every model
+        needs: which of the records Actuation and Charts the kernels use; a model has all of them or, if it is plain, none
         """
         work = copied(self._first_work)
-        if Actuation in needs and self.is_actuated:
+        if self.is_plain:
+            return work
+        if Actuation in needs:
             work = work._replace(actuation=allocate(Actuation, {"nv": self.nv, "servos": len(self.servos)}))
-        if Charts in needs and self.tree.has_charts:
+        if Charts in needs:
             work = work._replace(charts=allocate(Charts, {}))
         return work
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Has it none of what few mechanisms have: servos, dry friction, joints with two charts, constraints on velocities?
+
+        Kernels are compiled twice, for models that have none of it and for the others; not once for every combination.
+        """
+        return not (self.is_actuated or self.tree.has_charts or any(closure.kind in ON_VELOCITIES for closure in self.closures))
 
     @cached_property
     def _first_work(self) -> Work:

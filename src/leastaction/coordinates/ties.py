@@ -94,7 +94,7 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
         "nv": model.nv, "nc": len(con), "m": len(kinds), "na": len(anchor), "ng": len(gear), "ns": len(call), "nx": len(argument),
         "nw": len(velocity), "nu": len(speed),
     }  # fmt: skip
-    speeds = allocate(Speeds, sizes, bodies=velocity, call=speed) if velocity or speed else None
+    speeds = allocate(Speeds, sizes, bodies=velocity, call=speed) if velocity or speed or not model.is_plain else None
     ties = allocate(
         Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, speeds=speeds, gear=gear,
         only_speed=only_speed, ratio=ratio, call=call, argument=argument, least=_LEAST * np.array(least),

@@ -6,7 +6,7 @@ What a user writes is g(q, v, t) = A(q, t) v - b(q, t) = 0 (symbolic/constraint_
 
 which changes its sign when the ends of the step are exchanged.  Impulses act along A(q, t) at the node.
 
-`speeds` is Ties.speeds, None where there are no such constraints: Numba then leaves out what is done with them.
+`speeds` is Ties.speeds, None in most mechanisms: Numba then leaves out what is done with it.
 """
 
 from typing import NamedTuple

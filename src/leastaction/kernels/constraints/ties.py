@@ -61,7 +61,7 @@ class Ties(NamedTuple):
     anchor: integers("na")  # body rows that constraints act on; anchor 0 is the world
     top: integers("nc")  # common ancestor of the two bodies
     only_speed: integers("m")  # does a row restrict nothing but velocities?
-    speeds: Speeds  # None where no constraint restricts velocities: Numba then compiles without them
+    speeds: Speeds  # None in a plain model (Model.is_plain): Numba then compiles without them
     gear: integers("ng", 5)
     ratio: floats("ng", 2)  # ratio, offset:  q1 = ratio q2 + offset
     call: integers("ns", 4)

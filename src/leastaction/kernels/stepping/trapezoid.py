@@ -223,7 +223,7 @@ def evaluate(s, first):
 def choose(s, size):
     """M(q_k) in place of the Jacobian as long as that converges fast, else the Jacobian by differences."""
     memory = s.memory
-    if is_actuated(s.w.actuation):
+    if is_actuated(s.w.actuation, s.m):
         memory[AGE], memory[RATE] = 0.0, ALWAYS_NEW  # M knows nothing of servos
         keep_slopes(s.w.actuation)
     if memory[AGE] == 1.0:
@@ -276,7 +276,7 @@ def restart(s):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.w.actuation, new, 10.0 * old)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.w.actuation, s.m, new, 10.0 * old)
 
 
 # a certified step is solved by pure corrections; backtracking in momenta of different units may take it astray

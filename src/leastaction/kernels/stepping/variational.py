@@ -170,7 +170,7 @@ def restore_impulses(con):
 
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
-    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.w.actuation, new, 0.0)
+    return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.w.actuation, s.m, new, 0.0)
 
 
 EQUATIONS = Equations(evaluate, choose, solve, move, learn_rate, shrinks, restart, (BOLD, CAREFUL))

@@ -10,7 +10,7 @@ push    what the momentum at the node has of it already: the force of the last s
 f falls as d grows, so that the equations keep their one solution however stiff a servo is, and what oscillates too fast for the step is
 damped out (implicit Euler: L-stable, order 1).  With `push` in it, the momentum of a joint that is held at rest is zero.
 
-`act` is Work.actuation, None where there are no such forces: Numba then leaves out what is done with them.
+`act` is Work.actuation, None in most mechanisms: Numba then leaves out what is done with it.
 """
 
 from math import inf
@@ -23,9 +23,11 @@ SETTLED = 0.1  # of the force by which friction is exceeded: what may be left of
 
 
 @inlined
-def is_actuated(act):
+def is_actuated(act, m):
     """Are there forces of this kind?"""
-    return act is not None
+    if act is None:
+        return False
+    return m.has_friction or m.servo_on.shape[0] > 0
 
 
 @inlined
@@ -174,12 +176,12 @@ def stop_at_kinks(act, m, w, h, unit, old, x):
 
 
 @inlined
-def turns(act, new, bound):
+def turns(act, m, new, bound):
     """Where a correction ended at a kink, or a joint is let go, the residual may grow, for the others do not know of it yet; elsewhere up
     to `bound`."""
     if act is None:
         return False
-    return new < UNBOUNDED and (new < bound or act.turned[0] > 0.0)
+    return is_actuated(act, m) and new < UNBOUNDED and (new < bound or act.turned[0] > 0.0)
 
 
 @kernel

@@ -10,7 +10,7 @@ from .layout import CHARTED, KIND, NV, QI, VI
 def switch_charts(charts, m, w, q, tangent, covector):
     """Write q, a velocity or increment, and a momentum in better charts; returns how many joints have changed theirs.
 
-    charts: Work.charts, None where no joint has two.  Writes S0 of those joints, and that scratch.
+    charts: Work.charts, or None.  Writes S0 of those joints, and that scratch.
     """
     changed = 0
     if charts is not None:

@@ -169,7 +169,7 @@ class Work(NamedTuple):
     jet: floats(1, "1 + most + most**2")  # its value, gradient and Hessian
     laws: Laws  # None where there are none: Numba then compiles without them
     actuation: Actuation  # the same for servos and dry friction
-    charts: Charts  # and for joints with two charts; both only for kernels that say they need them (Model.make_work)
+    charts: Charts  # and for joints with two charts; both None in a plain model and for kernels that do not need them (Model.make_work)
 
 
 def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
