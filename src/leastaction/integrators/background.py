@@ -111,14 +111,16 @@ class Background(Switch):
         """Use what the other process has made."""
         assert self._process is not None and self._answer is not None and self._said is not None
         self._over = True
-        for file in (self._answer, self._said):
-            file.seek(0)
-        if self._process.returncode:
-            last = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
-            self._give_up(last[0] if last else f"the other process ended with {self._process.returncode}")
-            return False
-        made = json.loads(self._answer.read())
+        with self._answer as answer, self._said as said:
+            answer.seek(0)
+            said.seek(0)
+            if self._process.returncode:
+                last = said.read().decode(errors="replace").strip().splitlines()[-1:]
+                self._give_up(last[0] if last else f"the other process ended with {self._process.returncode}")
+                return False
+            made = json.loads(answer.read())
         if made["ratio"] > _FASTER:
+            self._give_up(f"steps of the code for this mechanism take {made['ratio']:.2f} of the time")
             return False
         return stepper.switch_to(Specialised(stepper.model.tree, stepper.model.make_work(), made["sources"]))
 
