@@ -162,7 +162,12 @@ BAD = [
     ("(system (tx 1e999))", r"^1:13:"),
     ('(system (tx ""))', r"^1:13: .*empty name"),
     ('(system (tx (D "a" "b")))', r"^1:13: .*2 entries"),
-    ('(system (tx (K "a")))', r"^1:13: .*prescribed"),
+    ('(system (tx (K "a")))', r"^1:13: .*the motion of 'a' is yours to say: motions="),
+    ('(system (tx (K)))', r"^1:13: .*has no coordinate"),
+    ('(system (tx (K 3)))', r"^1:16: .*its parameter is a number"),
+    ('(system (tx (K "a" 1 2)))', r"^1:13: .*is written"),
+    ('(system (tx (K "a" "sin(x)")))', r"^1:13: .*the name 'x' is unknown"),
+    ('(system (tx "a" (mass 1) (name "b")) (distance-constraint "b" "world" 1 (name "c") (name "d")))', "two names"),
     ("(system (tx 1 (mass)))", r"^1:15: .*0 number\(s\); it needs 1 or 4"),
     ("(system (tx 1 (mass 1 2)))", r"^1:15: .*2 number\(s\); it needs 1 or 4"),
     ("(system (tx 1 (mass -1)))", r"^1:15: mass -1 kg"),
@@ -248,3 +253,63 @@ def test_any_name_survives(name):
 def test_places_of_expressions():
     (outer,) = parse('; comment\n  (a "b"\n   (c))', "file")
     assert (outer.line, outer.column, outer.items[2].line, outer.items[2].column) == (2, 3, 3, 4)
+
+
+# ---------------------------------------------------------------------------------------------------- kinematic coordinates and names
+
+MARIONETTE = """
+(system (gravity 0 0 -9.81)
+  (tz (K "hand" "0.2 * sin(3 * t)") (name "handle") (mass 1))
+  (tx (K "cart") (name "b") (mass 1)
+    (ry "b" (name "a") (mass 1 0.1 0.1 0.1) (tz -1 (name "tip") (mass 1))))
+  (tx 1 (ry "c" (tz -1 (name "bob") (mass 1))))
+  (linear-spring "handle" "bob" 5 0.5)
+  (damper "b" 0.2)
+  (distance-constraint "tip" "bob" 1 (name "rod")))
+"""
+
+
+def test_kinematic_coordinates_are_prescribed():
+    mech = parse_mechanism(MARIONETTE, motions={"cart": "0.1 * t**2"})
+    model = mech.compile()
+    q = model.assemble({"b": 0.3, "c": 0.2}, hold=["b"])
+    run = la.simulate(model, q=q, v=model.project_velocity(q, {"hand": 0.6}), dt=1e-2, duration=1.0)
+    assert np.abs(run["hand"][:, 0] - 0.2 * np.sin(3 * run.t)).max() < 1e-10
+    assert np.abs(run["cart"][:, 0] - 0.1 * run.t**2).max() < 1e-10
+
+
+def test_frames_and_coordinates_are_two_namespaces():
+    """Frame a is moved by coordinate b, and frame b by another one; what names a frame never finds a coordinate."""
+    mech = parse_mechanism(MARIONETTE, motions={"cart": 0.0})
+    assert mech.bodies["a"].joint_name == "b" and mech.bodies["b"].joint_name == "cart"
+    assert [f.joint for f in mech.forces if isinstance(f, la.Damper)] == ["b"]
+
+
+def test_names_and_motions_come_back():
+    mech = parse_mechanism(MARIONETTE, motions={"cart": 0.25})
+    again = parse_mechanism(write(mech))
+    assert write(again) == write(mech)
+    assert [c.name for c in again.compile().closures] == ["rod", "Prescribed('hand')", "Prescribed('cart')"]
+    assert [c.motion for c in again.constraints if isinstance(c, la.Prescribed)] == ["0.2 * sin(3 * t)", 0.25]
+    mech.add_constraint(la.Prescribed("c", lambda t, sp: sp.sin(t)))
+    with pytest.raises(la.FormatError, match=r"the motion of 'c' is a function.*give it as text"):
+        write(mech)
+
+
+def test_names_of_prescribed_coordinates_and_points_are_kept():
+    mech = parse_mechanism(MARIONETTE, motions={"cart": 0.0})
+    mech.add_constraint(la.Prescribed("c", "0.1"), "drive")
+    mech.add_constraint(la.Coincident("tip", "bob"), "pin")
+    assert [c.name for c in parse_mechanism(write(mech)).constraints if c.name in ("drive", "pin")] == ["pin", "drive"]
+
+
+def test_motions_of_load(tmp_path):
+    path = tmp_path / "marionette.sexp"
+    path.write_text(MARIONETTE)
+    assert la.load(path, motions={"cart": 1.0}).constraints[-1].motion == 1.0
+    with pytest.raises(la.FormatError, match=r"marionette.sexp:4:7: .*the motion of 'cart' is yours to say"):
+        la.load(path)
+    with pytest.raises(la.FormatError, match=r"motions has 'b', which is not a kinematic coordinate.*'hand', 'cart'"):
+        la.load(path, motions={"cart": 1.0, "b": 2.0})
+    with pytest.raises(la.FormatError, match="motions = 3"):
+        la.load(path, motions=3)

@@ -127,3 +127,32 @@ def test_momentum_is_handed_on_without_loss(retraction):
         nodes.append(sim.q.copy())
     for a, b, c in zip(nodes, nodes[1:], nodes[2:], strict=False):
         assert difference(leaving_momentum(kin, b, c, h, tau, retraction), arriving_momentum(kin, a, b, h, tau, retraction)) < 1e-9
+
+
+def damped_chain():
+    mech = la.examples.chain(3)
+    mech.add_force(la.Damper("link1", 0.3))
+    mech.add_force(la.Wrench("tip", (1.0, 2.0, 3.0)))
+    return mech.compile(), {"link1": 0.5}, {"link2": 1.0}
+
+
+def loop():
+    model = la.examples.four_bar().compile()
+    return model, model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}), None
+
+
+def spinning_top():
+    return la.examples.heavy_top().compile(), None, [0.1, 0.2, 30.0]
+
+
+@quadratures
+@pytest.mark.parametrize("case", [damped_chain, loop, spinning_top])
+def test_two_configurations_are_a_start(case, quadrature):
+    """The run goes on as if it had made the step between them."""
+    model, q, v = case()
+    tau, options = np.full(model.nv, 0.2), {"dt": 1e-2, "integrator": la.Variational(tol=1e-13, quadrature=quadrature)}
+    run = la.simulate(model, q=q, v=v, steps=12, tau=tau, **options)
+    state = discrete.start(model, run.q[4], run.q[5], 1e-2, tau, quadrature=quadrature, t=run.t[4])
+    rest = la.simulate(model, state, steps=7, tau=tau, **options)
+    assert np.abs(rest.t - run.t[5:]).max() < 1e-15
+    assert np.abs(rest.q - run.q[5:]).max() < 1e-11

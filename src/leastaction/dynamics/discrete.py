@@ -1,4 +1,4 @@
-"""The discrete Euler-Lagrange equations of a model: residual, Jacobian, Newton direction, momenta of a step.
+"""The discrete Euler-Lagrange equations of a model: residual, Jacobian, Newton direction, momenta of a step, start from two configurations.
 
 Three configurations q0, q1, q2 one step dt apart solve the equations when `residual` is zero.  Ball and free joints: what
 is asked for is per left-trivialised variation at q1, and per coordinate of the increment from q1 to q2 (joints/base.py).
@@ -19,9 +19,10 @@ from ..kernels.tree.evaluate import place_entry
 from ..kernels.tree.layout import QUADRATURES, Middle, Work
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model, takes_model
+from ..state import State
 from .charts import in_charts_of
 
-__all__ = ["increment", "jacobian", "momenta", "newton_direction", "residual"]
+__all__ = ["increment", "jacobian", "momenta", "newton_direction", "residual", "start"]
 
 Array = NDArray[np.float64]
 
@@ -67,6 +68,30 @@ def momenta(
     _check(model, retraction, quadrature)
     d, t = increment(model, q0, q1), number(t, "t", StateError)
     return momenta_of_increment(model, model.coordinates(q0), d, time_step(dt), model.velocities(tau, "tau"), retraction, quadrature, t)
+
+
+@takes_model
+def start(
+    model: Model, q0: Coordinates, q1: Coordinates, dt: float, tau: Coordinates = None, *,
+    retraction: str = "exp", quadrature: str = "trapezoid", t: float = 0.0,
+) -> State:  # fmt: skip
+    """The state at q1, at the time t + dt, after a step from q0: two configurations instead of one with velocities.
+
+    `Variational` with the same dt, retraction and quadrature goes on as if it had made that step.
+
+    >>> import leastaction as la
+    >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0, q={"link1": 0.5})
+    >>> state = la.discrete.start(run.model, run.q[5], run.q[6], dt=run.dt, t=run.t[5])
+    >>> rest = la.simulate(run.model, state, dt=run.dt, steps=94)
+    >>> bool(abs(rest.q[-1] - run.q[-1]).max() < 1e-9)
+    True
+    """
+    _, p = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t)
+    state = model.state(q=q1, p=p, t=number(t, "t", StateError) + time_step(dt))
+    if not model.closures:
+        return state
+    v = model.project_velocity(state.q, state.v, t=state.t)  # the impulse of the constraints at this node is not in p yet
+    return model.state(q=q1, v=v, t=state.t)
 
 
 def momenta_of_increment(

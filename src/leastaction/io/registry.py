@@ -52,7 +52,7 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
 
     options   of a .urdf file: floating=True, ignore=["friction", ...], packages=["folder"], see docs/urdf.md; of an .xml file (MJCF):
               ignore=["actuator", ...], packages=["folder"], see docs/mjcf.md; of a .sdf file those of URDF and model="name", see
-              docs/sdf.md; a .sexp file has none
+              docs/sdf.md; of a .sexp file motions={"coordinate": "0.1 * sin(t)"}, see docs/sexp.md
 
     >>> import leastaction as la
     >>> mech = la.load("robot.urdf", floating=True, ignore=["contact"])  # doctest: +SKIP

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed
-from ..constraints import Coincident, Constraint, Distance, Gear
+from ..checks import listed, shown
+from ..constraints import Coincident, Constraint, Distance, Gear, Prescribed
 from ..errors import FormatError, MechanismError
 from ..forces import Damper, LinearSpring, Spring, Wrench
 from ..frames import PRIMITIVES, FrameTree
@@ -20,16 +21,22 @@ from .places import at
 
 SYSTEMS = ("mechanical-system", "system")
 
+_KINEMATIC = '(K "name") or (K "name" "motion")'
 
-def read(path: Path) -> Mechanism:
+
+Motions = Mapping[str, Callable[..., Any] | str | float]
+
+
+def read(path: Path, *, motions: Motions | None = None) -> Mechanism:
+    """motions: {coordinate: what `la.Prescribed` takes}, of kinematic coordinates; they replace those in the file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"not a text file: byte {error.start} is not UTF-8", path=str(path)) from None
-    return parse_mechanism(text, path=str(path), name=path.stem)
+    return parse_mechanism(text, path=str(path), name=path.stem, motions=motions)
 
 
-def parse_mechanism(text: str, path: str = "", name: str = "mechanism") -> Mechanism:
+def parse_mechanism(text: str, path: str = "", name: str = "mechanism", motions: Motions | None = None) -> Mechanism:
     """The mechanism a text describes; `path` is what messages start with."""
     expressions = parse(text, path)
     if not expressions:
@@ -39,11 +46,21 @@ def parse_mechanism(text: str, path: str = "", name: str = "mechanism") -> Mecha
         system.fail(f"the file starts with {system}; it needs ({SYSTEMS[0]} ...) or (SYSTEM ...)")
     if len(expressions) > 1:
         expressions[1].fail(f"{expressions[1]} stands outside of the system, which ended before; is a ) too many?")
-    return _Reader(name).system(system)
+    return _Reader(name, _checked_motions(motions)).system(system)
+
+
+def _checked_motions(motions: Motions | None) -> Motions:
+    if motions is None:
+        return {}
+    if not isinstance(motions, Mapping):
+        raise FormatError(f"motions = {shown(motions)}; give a motion for each kinematic coordinate, as in {{'x': '0.1 * sin(t)'}}")
+    return motions
 
 
 class _Reader:
-    def __init__(self, name: str):
+    def __init__(self, name: str, motions: Motions):
+        self.motions = motions
+        self.kinematic: dict[str, tuple[Expression, list[Expression]]] = {}  # coordinate -> (K ...) and what follows the name there
         self.tree = FrameTree(gravity=(0.0, 0.0, 0.0), name=name)
         self.mechanism = self.tree.mechanism
         self.points: dict[tuple[str, str], list[tuple[Expression, NDArray[np.float64]]]] = {}
@@ -81,6 +98,7 @@ class _Reader:
         for component in rest:  # may name frames that come later in the file
             self.components[component.head](component)
         self._close_points()
+        self._prescribe()
         return self.mechanism
 
     # ------------------------------------------------------------------------------------------------ frames
@@ -130,12 +148,14 @@ class _Reader:
             assert item.value is not None
             return item.value
         if item.head == "k":
-            item.fail(f"{item}: prescribed (kinematic) coordinates are not read from files; write (D ...) and add la.Prescribed in Python")
+            whole, rest = item, _items(item)[2:]
+            item = _items(item)[1] if len(_items(item)) > 1 else item.fail(f'{item} has no coordinate: {_KINEMATIC}')
+            self.kinematic[item.text] = whole, rest
         if item.head == "d":
             item = self._one(item, '(D "name")')
         if not item.quoted:
             hint = f'; a coordinate stands in quotes, "{item}"' if item.word else ""
-            item.fail(f'{primitive} {item}: its parameter is a number, "name" or (D "name"){hint}')
+            item.fail(f'{primitive} {item}: its parameter is a number, "name", (D "name") or {_KINEMATIC}{hint}')
         if not item.text:
             item.fail(f"the coordinate of {primitive} has an empty name")
         return item.text
@@ -162,24 +182,51 @@ class _Reader:
 
     def _close_points(self) -> None:
         for (a, b), rows in self.points.items():
-            component = rows[0][0]
-            with at(component):
-                self.mechanism.add_constraint(_coincident(self.mechanism, a, b, np.array([d for _, d in rows])))
+            names = dict.fromkeys(name for component, _ in rows if (name := self._name_of(component)))
+            self._constrain(rows[0][0], _coincident, self.mechanism, a, b, np.array([d for _, d in rows]), name=" and ".join(names))
+
+    def _prescribe(self) -> None:
+        for coordinate in self.motions:
+            if coordinate not in self.kinematic:
+                there = f"those there are: {listed(self.kinematic)}" if self.kinematic else "there are none"
+                raise FormatError(f"motions has {shown(coordinate)}, which is not a kinematic coordinate, (K ...), of the file; {there}")
+        for coordinate, (component, rest) in self.kinematic.items():
+            values = _without_name(rest)
+            if len(values) > 1 or any(not v.is_number and not (v.quoted and v.text) for v in values):
+                component.fail(f"{component} is written {_KINEMATIC}")
+            written = (values[0].value if values[0].is_number else values[0].text) if values else None
+            motion = self.motions.get(coordinate, written)
+            if motion is None:
+                component.fail(
+                    f'{component}: the motion of {coordinate!r} is yours to say: motions={{{coordinate!r}: "0.1 * sin(t)"}}, '
+                    f'or in the file, (K "{coordinate}" "0.1 * sin(t)")'
+                )
+            self._constrain(component, _prescribed, coordinate, motion, name=self._name_of(component))
+
+    def _constrain(self, component: Expression, make: Callable[..., Constraint], *arguments: Any, name: str | None = None) -> None:
+        """Add a constraint under the (Name "...") of its component, if it has one."""
+        name = self._name_of(component) if name is None else name
+        with at(component):
+            self.mechanism.add_constraint(make(*arguments), name or None)
+
+    def _name_of(self, component: Expression) -> str:
+        given = [item for item in _items(component) if item.head == "name"]
+        if len(given) > 1:
+            given[1].fail(f"{component} has two names; remove one")
+        return self._strings(given[0], _items(given[0])[1:], 1, '(Name "...")')[0] if given else ""
 
     def _distance_constraint(self, component: Expression) -> None:
         form = '(distance-constraint "A" "B" length)'
         a, b, rest = self._two_frames(component, form)
         length = self._numbers(component, _without_name(rest), (1,), form)[0]
-        with at(component):
-            self.mechanism.add_constraint(Distance(a, b, length))
+        self._constrain(component, Distance, a, b, length)
 
     def _screw_constraint(self, component: Expression) -> None:
         form = '(screw-constraint "angle" "travel" metres-per-radian)'
         items = _without_name(_items(component)[1:])
         angle, travel = self._coordinates(component, items, 2, form)
         pitch = self._numbers(component, items[2:], (1,), form)[0]
-        with at(component):
-            self.mechanism.add_constraint(Gear(travel, angle, pitch))
+        self._constrain(component, Gear, travel, angle, pitch)
 
     # ------------------------------------------------------------------------------------------------ forces
 
@@ -265,7 +312,7 @@ def _split(text: str) -> list[tuple[str, float | None]]:
 
 
 def _without_name(items: list[Expression]) -> list[Expression]:
-    """Constraints and forces may have a (Name "..."), which is for the reader of the file."""
+    """Constraints have a (Name "...") if it is given; that of a force is for the reader of the file."""
     return [item for item in items if item.head != "name"]
 
 
@@ -279,6 +326,17 @@ def _declared_names(frames: list[Expression]) -> set[str]:
             elif item.head == "name":
                 names |= {inner.text for inner in _items(item)[1:]}
     return names
+
+
+def _prescribed(coordinate: str, motion: Any) -> Prescribed:
+    """A text is read at once, so that a mistake in it is found where it stands."""
+    if isinstance(motion, str):
+        from sympy import Symbol
+
+        from ..symbolic.reading import expression
+
+        expression(motion, f"the motion of {coordinate!r}", {"t": Symbol("t", real=True)})
+    return Prescribed(coordinate, motion)
 
 
 def _coincident(mechanism: Mechanism, a: str, b: str, directions: NDArray[np.float64]) -> Constraint:

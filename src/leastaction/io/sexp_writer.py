@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import Coincident, Constraint, Distance, Gear
+from ..constraints import Coincident, Constraint, Distance, Gear, Prescribed
 from ..errors import FormatError
 from ..forces import Damper, Force, LinearSpring, Spring, Wrench
 from ..frames import PRIMITIVES, axis_of
@@ -33,17 +33,20 @@ def write(mechanism: Mechanism) -> str:
             known = {WORLD, *mechanism.bodies, *mechanism.frames}
             why = "which does not exist" if thing.parent not in known else "which does not hang on the world"
             raise FormatError(f"{thing.name!r} hangs on {thing.parent!r}, {why}; add it, or hang {thing.name!r} on something else")
+    driven = {c.joints[0]: _kinematic(c) for c in mechanism.constraints if isinstance(c, Prescribed)}
     lines = [f"(mechanical-system (gravity {_numbers(mechanism.gravity)})"]
     stack: list[tuple[int, Body | Frame]] = [(1, thing) for thing in reversed(children.get(WORLD, []))]
     open_frames = 0
     while stack:
         depth, thing = stack.pop()
         lines[-1] += ")" * (open_frames - depth + 1)
-        lines.append("  " * min(depth, _DEEPEST) + _opened(thing))
+        lines.append("  " * min(depth, _DEEPEST) + _opened(thing, driven))
         open_frames = depth
         stack.extend((depth + 1, child) for child in reversed(children.get(thing.name, [])))
     lines[-1] += ")" * open_frames
     for constraint in mechanism.constraints:
+        if isinstance(constraint, Prescribed):
+            continue  # stands with its coordinate
         lines += ["  " + text for text in _constraint(mechanism, constraint)]
     lines += ["  " + _force(mechanism, force) for force in mechanism.forces]
     return "\n".join(lines) + ")\n"
@@ -59,12 +62,12 @@ def _reached(children: dict[str, list[Body | Frame]]) -> set[str]:
     return names
 
 
-def _opened(thing: Body | Frame) -> str:
-    """A frame with its name and mass, not closed."""
+def _opened(thing: Body | Frame, driven: dict[str, str]) -> str:
+    """A frame with its name and mass, not closed.  driven: the parameter of every coordinate that is prescribed."""
     transforms = _constants(thing.placement)
     options = [f"(Name {quote(thing.name)})"]
     if isinstance(thing, Body):
-        transforms += _joint(thing)
+        transforms += _joint(thing, driven.get(thing.joint_name) or quote(thing.joint_name))
         options += _mass(thing)
     return f"({' '.join(transforms or ['tx 0'])} {' '.join(options)}"
 
@@ -72,7 +75,7 @@ def _opened(thing: Body | Frame) -> str:
 _LETTERS: dict[tuple[Primitive, ...] | None, str] = {(Primitive(TURN_Z),): "r", (Primitive(SLIDE_Z),): "t"}
 
 
-def _joint(body: Body) -> list[str]:
+def _joint(body: Body, parameter: str) -> list[str]:
     joint = body.joint
     if body.armature.any():
         raise FormatError(f"joint {body.joint_name!r} has an armature, which a tree of frames cannot say; save a .urdf file")
@@ -86,9 +89,9 @@ def _joint(body: Body) -> list[str]:
     axis = joint.frame()[:, 2]
     for primitive in PRIMITIVES:
         if primitive[0] == letter and np.array_equal(axis_of(primitive), axis):
-            return [f"{primitive} {quote(body.joint_name)}"]
+            return [f"{primitive} {parameter}"]
     turned = Pose(rotation=frame_with_z(axis))
-    return [*_constants(turned), f"{letter}z {quote(body.joint_name)}", *_constants(turned.inverse())]
+    return [*_constants(turned), f"{letter}z {parameter}", *_constants(turned.inverse())]
 
 
 def _mass(body: Body) -> list[str]:
@@ -115,6 +118,23 @@ def _constants(pose: Pose) -> list[str]:
     return [f"{primitive} {_numbers([value])}" for primitive, value in values if value != 0.0]
 
 
+def _kinematic(constraint: Prescribed) -> str:
+    """(K ...) of a coordinate that is moved."""
+    joint, motion = constraint.joints[0], constraint.motion
+    if callable(motion):
+        raise FormatError(
+            f"the motion of {joint!r} is a function, which a .sexp file cannot hold; give it as text, "
+            f"la.Prescribed({joint!r}, '0.1 * sin(t)')"
+        )
+    return f"(K {quote(joint)} {quote(motion) if isinstance(motion, str) else _numbers([motion])}{_name(constraint)})"
+
+
+def _name(constraint: Constraint) -> str:
+    """Of those that were given one."""
+    usual = Prescribed(constraint.joints[0], 0.0).name if isinstance(constraint, Prescribed) else None
+    return "" if constraint.name in (None, usual) else f" (Name {quote(constraint.name)})"
+
+
 def _constraint(mechanism: Mechanism, constraint: Constraint) -> list[str]:
     if isinstance(constraint, Coincident):
         if len(constraint.directions) < 3:
@@ -122,12 +142,15 @@ def _constraint(mechanism: Mechanism, constraint: Constraint) -> list[str]:
             directions = constraint.directions @ rotation.T
         else:
             directions = np.eye(3)
-        return [f"(point-constraint {quote(constraint.a)} {quote(constraint.b)} ({_numbers(d)}))" for d in directions]
+        ends = f"{quote(constraint.a)} {quote(constraint.b)}"
+        return [f"(point-constraint {ends} ({_numbers(d)}){_name(constraint) if k == 0 else ''})" for k, d in enumerate(directions)]
     if isinstance(constraint, Distance):
-        return [f"(distance-constraint {quote(constraint.a)} {quote(constraint.b)} {_numbers([constraint.length])})"]
+        return [f"(distance-constraint {quote(constraint.a)} {quote(constraint.b)} {_numbers([constraint.length])}{_name(constraint)})"]
     if isinstance(constraint, Gear) and constraint.offset == 0.0:
-        return [f"(screw-constraint {quote(constraint.joint2)} {quote(constraint.joint1)} {_numbers([constraint.ratio])})"]
-    raise FormatError(f"{constraint!r} cannot be written to a .sexp file; it knows Coincident, Distance and Gear without offset")
+        joints = f"{quote(constraint.joint2)} {quote(constraint.joint1)}"
+        return [f"(screw-constraint {joints} {_numbers([constraint.ratio])}{_name(constraint)})"]
+    known = "Coincident, Distance, Prescribed and Gear without offset"
+    raise FormatError(f"{constraint!r} cannot be written to a .sexp file; it knows {known}")
 
 
 def _fixed_rotation(mechanism: Mechanism, constraint: Coincident) -> NDArray[np.float64]:
