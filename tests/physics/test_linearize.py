@@ -12,6 +12,7 @@ from leastaction.dynamics.discrete import increment
 from leastaction.kernels.maximal.evaluate import advance
 from leastaction.linearization.constraint_derivatives import Curvature, momentum_derivative, project_momentum, rows
 from leastaction.linearization.step_derivatives import midpoint_derivatives, variational_derivatives
+from leastaction.testing import random_mechanism, random_state
 from leastaction.testing.action import arriving_momentum, leaving_momentum
 from leastaction.testing.integrator_laws import mixed_tree, start_of, symplectic_form
 from leastaction.testing.kinematics import Kinematics
@@ -247,3 +248,18 @@ def test_a_state_of_another_model_is_refused():
     model = la.examples.chain(2).compile()
     with pytest.raises(la.StateError, match="belongs to another compilation"):
         la.linearize(model, la.Variational(), la.examples.chain(3).compile().state(), 1e-2)
+
+
+@pytest.mark.parametrize("dt", [1e-2, 0.1, 0.3])
+def test_the_step_is_that_of_the_integrator(dt):
+    """Whether it is solved together with its derivatives, or, where joints move far, by the integrator itself."""
+    integrator = la.Variational(tol=1e-13)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        model = random_mechanism(rng, int(rng.integers(1, 6))).compile()
+        q, v = random_state(model, rng)
+        tau = rng.normal(size=model.nv)
+        run = la.simulate(model, q=q, v=v, dt=dt, steps=1, tau=tau, integrator=integrator)
+        end = la.linearize(model, integrator, model.state(q=q, v=v), dt, tau).next_state
+        assert np.abs(end.q - run.q[-1]).max() < 1e-10
+        assert np.abs(end.p - run.p[-1]).max() < 1e-10 * np.abs(run.p).max()
