@@ -75,6 +75,11 @@ for model, q in trees():
             la.linearize(model, integrator, state, 1e-3)
         except la.LeastActionError:
             refused += 1
+chain = la.examples.chain(3).compile()
+starts = rng.normal(size=(20, chain.nv))
+batch = la.rollout(chain, q=starts, dt=1e-3, steps=5, threads=2)  # threads that write into the same arrays
+for k, start in enumerate(starts):
+    assert np.array_equal(batch.q[k, -1], la.simulate(chain, q=start, dt=1e-3, steps=5).q[-1])
 print(made, refused)
 """
 

@@ -3,12 +3,13 @@
 With LEASTACTION_GUARD=1 in the environment when the package is imported, every array of a call, those inside records too, is copied into a
 buffer with canaries before and behind it.  Compiled code works on the copies; afterwards the canaries are checked and the arrays are
 copied back.  The canaries are NaNs as floating-point numbers, so that reading them shows as well.  Arrays that share memory keep sharing
-it.
+it.  One thread at a time, since others may write elsewhere into the same arrays; what they write meanwhile is not seen.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ ON = os.environ.get("LEASTACTION_GUARD", "0") not in ("", "0")
 
 _CANARY = np.uint64(0x7FF8DEADDEADDEAD)  # a NaN
 _WIDTH = 128  # numbers on each side
+_ALONE = threading.RLock()
 
 
 class _Block:
@@ -73,7 +75,11 @@ def guarded(function: Callable[..., Any], entry: str, parameters: tuple[str, ...
             block.copy_back()
         return result
 
-    return call
+    def call_alone(*arguments: Any) -> Any:
+        with _ALONE:
+            return call(*arguments)
+
+    return call_alone
 
 
 def _address(array: np.ndarray) -> int:
