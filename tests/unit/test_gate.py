@@ -251,9 +251,9 @@ def test_writing_past_the_end_is_caught(guarded, make):
     a = np.zeros(3)
     call(held, a)
     np.testing.assert_array_equal(a, [0.0, 0.0, 1.0])
-    with pytest.raises(MemoryError, match=r"spill wrote past the end of a, shape \(3,\): 1 of .* nearest 0 away"):
+    with pytest.raises(MemoryError, match=r"spill wrote past the end of a, shape \(3,\): 1 number.* first 0 away"):
         call(record(count=0), a)
-    with pytest.raises(MemoryError, match=r"spill wrote past the end of a, shape \(0,\).* nearest 5 away"):
+    with pytest.raises(MemoryError, match=r"spill wrote past the end of a, shape \(0,\).* first 5 away"):
         call(record(count=5), np.zeros(0))
 
 
