@@ -13,7 +13,7 @@ demo: $(VENV)/.ready-plot
 
 test: lint
 	$(BIN)/leastaction cache --warm
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=60 --durations-min=5
 
 # random one-token mutants against the tests of their room (make mutation MUTANTS=10 ROOMS=lie,io SEED=7 ...)
 MUTANTS ?= 60
