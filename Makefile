@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test public bounds combinations fuzz mutation lint robots kills dead-points pools cache-trouble soak memory wheel bench papers docs thumbnails \
+.PHONY: demo test thorough public bounds combinations fuzz mutation lint robots kills dead-points pools cache-trouble soak memory wheel bench papers docs thumbnails \
     screenshots picture clean
 
 demo: $(VENV)/.ready-plot
@@ -26,6 +26,10 @@ lint: $(VENV)/.ready-test
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
+# what compiles most, too much for `make test`: every integrator with every constraint, force and joint, laws on bodies, servos, lanes, specialised code
+thorough: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -n 2 --durations=30 --durations-min=5 -m slow tests/conformance tests/physics
+
 # what compiles everything once more: without the private parts of Numba, and in an extended copy of the package
 public: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -m slow tests/unit tests/extending
@@ -33,7 +37,7 @@ public: $(VENV)/.ready-test
 # compiled code that checks every index, with canaries around all arrays; takes long, so it is optimised only a little
 bounds: $(VENV)/.ready-test
 	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
-	    tests/physics tests/conformance tests/io
+	    -m "slow or not slow" tests/physics tests/conformance tests/io
 
 # which integrators, joints, forces and constraints go together, found out by running them: writes docs/combinations.md
 combinations: $(VENV)/.ready-test

@@ -12,6 +12,8 @@ from leastaction import constraints, joints
 from leastaction.examples import random_joint
 from leastaction.testing import check_constraint, constraint_bench
 
+pytestmark = pytest.mark.slow
+
 KINDS = {
     "Coincident": lambda: la.Coincident("tip", "anchor"),
     "Coincident-two directions": lambda: la.Coincident("anchor", "tip", directions=[(1, 0, 0), (0, 1, 1)]),

@@ -11,6 +11,8 @@ from leastaction import forces
 from leastaction.builders import LoadBuilder
 from leastaction.testing import check_force, force_bench
 
+pytestmark = pytest.mark.slow
+
 
 def drag(t, q, v, tau):
     """Depends on everything: time, coordinates, velocities."""

@@ -10,6 +10,8 @@ from leastaction import integrators
 from leastaction.testing import check_integrator
 from leastaction.testing.integrator_laws import fitted_order
 
+pytestmark = pytest.mark.slow
+
 CLASSES = [
     c for c in vars(integrators).values() if inspect.isclass(c) and issubclass(c, la.Integrator) and c is not la.Integrator and c.uniform
 ]  # fmt: skip

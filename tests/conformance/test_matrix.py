@@ -5,6 +5,8 @@ from itertools import combinations, product
 import pytest
 from conformance import matrix
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("integrator", matrix.INTEGRATORS)
 def test_matrix(integrator):

@@ -5,6 +5,8 @@ import pytest
 
 import leastaction as la
 
+pytestmark = pytest.mark.slow
+
 IMPLICIT = [la.Variational(tol=1e-12), la.Variational(quadrature="midpoint", tol=1e-12), la.Midpoint(tol=1e-12), la.Trapezoid(tol=1e-12)]
 NAMES = ["Variational", "Variational midpoint", "Midpoint", "Trapezoid"]
 every_implicit = pytest.mark.parametrize("integrator", IMPLICIT, ids=NAMES)

@@ -20,6 +20,8 @@ from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum,
 from leastaction.testing.action import potential
 from leastaction.testing.force_reference import ForceReference
 
+pytestmark = pytest.mark.slow
+
 
 class Thruster(Force):
     """Pushes along an axis that turns with its place, in pulses, weaker the farther it is from the origin; brakes rotations."""

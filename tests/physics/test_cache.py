@@ -185,7 +185,7 @@ def test_compiled_functions_live_only_where_the_hash_looks():
     assert compiled > 100
 
 
-@pytest.mark.parametrize("code", [EVERYTHING, USER_FORCE], ids=["everything", "user force"])
+@pytest.mark.parametrize("code", [pytest.param(EVERYTHING, marks=pytest.mark.slow), USER_FORCE], ids=["everything", "user force"])
 def test_without_the_compiler(code):
     """NUMBA_DISABLE_JIT=1 runs the same kernels in Python: the same numbers but for fused multiply-adds."""
     plain = json.loads(python(code, PACKAGE.parent, NUMBA_DISABLE_JIT="1"))

@@ -12,7 +12,7 @@ import pytest
 import leastaction as la
 from leastaction.compiling.lanes import lanes_of_this_machine
 
-pytestmark = pytest.mark.skipif(lanes_of_this_machine() == 1, reason="no vectors of four numbers here")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(lanes_of_this_machine() == 1, reason="no vectors of four numbers here")]
 
 # compiling takes seconds per mechanism, so what the code for lanes computes is tried on one lane with the compiler switched off
 EVERY_JOINT = """

@@ -24,6 +24,8 @@ from leastaction.specialise.plan import operations, plan
 from leastaction.testing import random_state
 from leastaction.yardsticks import Lee2016, Svi
 
+pytestmark = pytest.mark.slow
+
 RANDOM_MECHANISMS = """
 import json, sys
 import numpy as np
