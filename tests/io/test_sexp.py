@@ -296,6 +296,14 @@ def test_names_and_motions_come_back():
         write(mech)
 
 
+@pytest.mark.parametrize(("joint", "words"), [("hand", "'hand' is prescribed twice"), ("nobody", "'nobody' does not exist")])
+def test_no_motion_is_lost_on_writing(joint, words):
+    mech = parse_mechanism(MARIONETTE, motions={"cart": 0.0})
+    mech.add_constraint(la.Prescribed(joint, 0.5))
+    with pytest.raises(la.FormatError, match=words):
+        write(mech)
+
+
 def test_names_of_prescribed_coordinates_and_points_are_kept():
     mech = parse_mechanism(MARIONETTE, motions={"cart": 0.0})
     mech.add_constraint(la.Prescribed("c", "0.1"), "drive")

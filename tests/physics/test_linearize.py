@@ -263,3 +263,13 @@ def test_the_step_is_that_of_the_integrator(dt):
         end = la.linearize(model, integrator, model.state(q=q, v=v), dt, tau).next_state
         assert np.abs(end.q - run.q[-1]).max() < 1e-10
         assert np.abs(end.p - run.p[-1]).max() < 1e-10 * np.abs(run.p).max()
+
+
+def test_a_step_of_half_a_turn():
+    """Solved by the integrator: Newton's method from rest leads exactly to where no increment describes the way back."""
+    mech = la.Mechanism(gravity=(0, 0, 0))
+    mech.add_body("ball", joint=la.Spherical(), mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model = mech.compile()
+    state = model.state(v=[0.0, 0.0, 10.0 * np.pi])
+    end = la.linearize(model, la.Variational(), state, 0.1).next_state
+    assert np.abs(np.abs(end.q) - [0, 0, 0, 1]).max() < 1e-9

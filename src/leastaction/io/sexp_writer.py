@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,7 +35,14 @@ def write(mechanism: Mechanism) -> str:
             known = {WORLD, *mechanism.bodies, *mechanism.frames}
             why = "which does not exist" if thing.parent not in known else "which does not hang on the world"
             raise FormatError(f"{thing.name!r} hangs on {thing.parent!r}, {why}; add it, or hang {thing.name!r} on something else")
-    driven = {c.joints[0]: _kinematic(c) for c in mechanism.constraints if isinstance(c, Prescribed)}
+    driven: dict[str, str] = {}
+    for constraint in mechanism.constraints:
+        if isinstance(constraint, Prescribed):
+            (joint,) = constraint.joints
+            if joint in driven or joint not in mechanism.joint_names:
+                why = "is prescribed twice; remove one" if joint in driven else "does not exist; add it, or remove its la.Prescribed"
+                raise FormatError(f"joint {joint!r} {why}")
+            driven[joint] = _kinematic(constraint)
     lines = [f"(mechanical-system (gravity {_numbers(mechanism.gravity)})"]
     stack: list[tuple[int, Body | Frame]] = [(1, thing) for thing in reversed(children.get(WORLD, []))]
     open_frames = 0
@@ -121,12 +130,12 @@ def _constants(pose: Pose) -> list[str]:
 def _kinematic(constraint: Prescribed) -> str:
     """(K ...) of a coordinate that is moved."""
     joint, motion = constraint.joints[0], constraint.motion
-    if callable(motion):
+    if not isinstance(motion, (str, Real)):
         raise FormatError(
-            f"the motion of {joint!r} is a function, which a .sexp file cannot hold; give it as text, "
+            f"the motion of {joint!r} is a {type(motion).__name__}, which a .sexp file cannot hold; give it as text, "
             f"la.Prescribed({joint!r}, '0.1 * sin(t)')"
         )
-    return f"(K {quote(joint)} {quote(motion) if isinstance(motion, str) else _numbers([motion])}{_name(constraint)})"
+    return f"(K {quote(joint)} {quote(motion) if isinstance(motion, str) else _numbers([float(motion)])}{_name(constraint)})"
 
 
 def _name(constraint: Constraint) -> str:

@@ -323,7 +323,10 @@ class _Step:
             self.d, best = step, found
             q1 = found.q[0].copy()
             advance(self.model.tree, q1, -found.A[0, :nv, nv:] @ found.r[0])
-            step = increment(self.model, self.state.q, q1)
+            try:
+                step = increment(self.model, self.state.q, q1)
+            except StateError:  # half a turn away: Newton's method went astray
+                return best
 
     def polish(self) -> None:
         """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""
