@@ -252,7 +252,6 @@ def test_a_state_of_another_model_is_refused():
 
 @pytest.mark.parametrize("dt", [1e-2, 0.1, 0.3])
 def test_the_step_is_that_of_the_integrator(dt):
-    """Whether it is solved together with its derivatives, or, where joints move far, by the integrator itself."""
     integrator = la.Variational(tol=1e-13)
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -266,7 +265,6 @@ def test_the_step_is_that_of_the_integrator(dt):
 
 
 def test_a_step_of_half_a_turn():
-    """Solved by the integrator: Newton's method from rest leads exactly to where no increment describes the way back."""
     mech = la.Mechanism(gravity=(0, 0, 0))
     mech.add_body("ball", joint=la.Spherical(), mass=1.0, inertia=(1.0, 1.0, 1.0))
     model = mech.compile()

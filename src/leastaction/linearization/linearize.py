@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed, shown, time_step
-from ..dynamics.discrete import increment
+from ..dynamics.discrete import increment, momenta_of_increment, sharpened
 from ..errors import ConvergenceError, StateError
 from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
 from ..kernels.maximal.evaluate import advance, increments_between
@@ -19,16 +19,11 @@ from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
 from ..trajectory import Trajectory
 from .constraint_derivatives import Curvature, RowsOverStep, project_momentum, rows, rows_over_step
-from .step_derivatives import MappedSteps, StepDerivatives, has_step_maps, maps_of_steps, midpoint_derivatives, variational_derivatives
+from .step_derivatives import StepDerivatives, has_step_maps, maps_of_steps, midpoint_derivatives, variational_derivatives
 
 Array = NDArray[np.float64]
 
-_SHORT = 0.5  # rad or m: a step that moves no joint further has no other solution nearby
 _ROUNDING = 1e-11  # of the largest momentum: a step of a run that misses the equations by less is taken as it is
-
-
-def _solved(integrator: Variational) -> float:
-    return max(10.0 * integrator.tol, _ROUNDING)
 
 
 @dataclass(repr=False)
@@ -142,7 +137,6 @@ def _linearized(model: Model, integrator: Integrator, state: State, dt: float, t
     step = _Step(model, base, state, dt, tau)
     if isinstance(base, Variational) and has_step_maps(base, model):
         return step.mapped(base)
-    step.solve()
     step.polish()
     return step.linearization()
 
@@ -216,8 +210,8 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
         _refuse_new_charts(model, q, after, chosen)
         d, ends = np.zeros((len(q), nv)), _Nodes(run, chosen + 1)
         increments_between(model.tree, q, after, d)
-        A, B, _, left, *_ = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
-        for k in np.flatnonzero(~(left < _solved(base))):  # the next node is not where the step leads: an event was there
+        A, B, left = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
+        for k in np.flatnonzero(~(left < max(10.0 * base.tol, _ROUNDING))):  # the next node is not where the step leads: an event was there
             step = solved_anew(int(k))
             A[k], B[k], ends.others[int(k)] = step.A, step.B, step.next_state
         none = np.zeros((len(A), 0, 3 * nv))
@@ -281,16 +275,11 @@ class _Step:
 
     def __init__(self, model: Model, integrator: Midpoint | Variational, state: State, dt: float, tau: Array):
         self.model, self.integrator, self.state, self.dt, self.tau = model, integrator, state, dt, tau
-        self.stepper = integrator.start(model, state, dt)
-        self.d = np.zeros(model.nv)
-
-    def solve(self) -> None:
-        """As the integrator does."""
-        model, state, stepper = self.model, self.state, self.stepper
+        stepper = integrator.start(model, state, dt)
         record = stepper.make_record(1, 1)
-        result = stepper.advance(1, self.tau[None], record)
+        result = stepper.advance(1, tau[None], record)
         if result.failure:
-            message = f"the step to linearise, of dt = {self.dt:g} s from t = {state.t:g} s, was not solved: {result.failure}"
+            message = f"the step to linearise, of dt = {dt:g} s from t = {state.t:g} s, was not solved: {result.failure}"
             raise ConvergenceError(message, step=0, time=state.t, residual=result.residual)
         _refuse_new_charts(model, state.q[None], record.q[:1])
         self.d = stepper.work.d.copy()
@@ -299,34 +288,15 @@ class _Step:
         self.J0 = rows(model, self.ties, state.q, state.t)[1]
 
     def mapped(self, integrator: Variational) -> Linearization:
-        """By sweeps over the tree.
-
-        An ordinary step is solved with what its derivatives need anyhow, so that nobody waits for the kernels of a run to be compiled.
-        """
-        found = self._sharpened(integrator)
-        charted = any(b.joint.charts > 1 for b in self.model.bodies)
-        if charted or not found.left[0] < _solved(integrator) or not np.abs(self.d).max(initial=0.0) < _SHORT:
-            self.solve()
-            found = self._sharpened(integrator)
-        none = np.zeros((0, 3 * self.model.nv))
-        end = State(self.model, self.state.t + self.dt, found.q[0], found.p[0])
-        return Linearization(found.A[0], found.B[0], none[:, 0], none[:, : 2 * self.model.nv], none[:, 2 * self.model.nv :], end)
-
-    def _sharpened(self, integrator: Variational) -> MappedSteps:
-        """Newton's method until rounding stops it, with the maps: their columns for the momenta are the inverse of the Jacobian."""
-        nv, best, step = self.model.nv, None, self.d
-        while True:
-            t, q, p = np.array([self.state.t]), self.state.q[None], self.state.p[None]
-            found = maps_of_steps(integrator, self.model, t, q, p, self.tau[None], step[None], self.dt)
-            if best is not None and not found.left[0] < 0.5 * best.left[0]:
-                return best
-            self.d, best = step, found
-            q1 = found.q[0].copy()
-            advance(self.model.tree, q1, -found.A[0, :nv, nv:] @ found.r[0])
-            try:
-                step = increment(self.model, self.state.q, q1)
-            except StateError:  # half a turn away: Newton's method went astray
-                return best
+        """By sweeps over the tree."""
+        model, state, options = self.model, self.state, (integrator.retraction, integrator.quadrature, self.state.t)
+        self.d = sharpened(model, state.q, self.d, state.p, self.dt, self.tau, integrator.retraction, state.t)
+        where = (np.array([state.t]), state.q[None], state.p[None], self.tau[None], self.d[None], self.dt)
+        A, B, _ = maps_of_steps(integrator, model, *where)
+        p1 = momenta_of_increment(model, state.q, self.d, self.dt, self.tau, *options)[1]
+        none = np.zeros((0, 3 * model.nv))
+        end = State(model, state.t + self.dt, self.end(), p1)
+        return Linearization(A[0], B[0], none[:, 0], none[:, : 2 * model.nv], none[:, 2 * model.nv :], end)
 
     def polish(self) -> None:
         """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""

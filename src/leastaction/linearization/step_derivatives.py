@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,30 +210,18 @@ def has_step_maps(integrator: Midpoint | Variational, model: Model) -> bool:
     return isinstance(integrator, Variational) and integrator.quadrature == "trapezoid" and not couples
 
 
-class MappedSteps(NamedTuple):
-    """N linearised steps."""
-
-    A: Array  #: (N, 2 nv, 2 nv)
-    B: Array  #: (N, 2 nv, nv)
-    r: Array  #: (N, nv) by how much they miss the equations
-    left: Array  #: (N,) the largest of that, relative to the largest momentum
-    q: Array  #: (N, nq) where they lead
-    p: Array  #: (N, nv)
-
-
 def maps_of_steps(
     integrator: Variational, model: Model, t: Array, q: Array, p: Array, tau: Array, d: Array, dt: float
-) -> MappedSteps:
-    """N steps from the times t, coordinates q and momenta p by increments d (N, nv); tau: (N, nv) or (1, nv)."""
+) -> tuple[Array, Array, Array]:
+    """A (N, 2 nv, 2 nv) and B (N, 2 nv, nv) of N steps from the times t, coordinates q and momenta p by increments d (N, nv), and by how
+    much each misses the equations (N,), relative to the largest momentum; tau: (N, nv) or (1, nv)."""
     count, nv, parts = len(q), model.nv, Parts(1, 1)
+    A, B = np.empty((count, 2 * nv, 2 * nv)), np.empty((count, 2 * nv, nv))
     held = [model.v_slice(b.joint_name) for b in model.bodies if b.joint.has_quaternion]
     own = np.zeros((1, 4, nv, 6))
     if any(model.tree.damping[vs].any() or model.tree.stiffness[vs].any() for vs in held):
         own = np.array([quaternion_joints(model, a, x, moved(model, a, x), dt, parts) for a, x in zip(q, d, strict=True)])
-    maps, impulse = allocate(Maps, {"n": len(model.bodies), "nv": nv}), 0.5 * dt * tau
-    shapes = ((2 * nv, 2 * nv), (2 * nv, nv), (nv,), (), q.shape[1:], (nv,))
-    found = MappedSteps(*(np.empty((count, *shape)) for shape in shapes))
-    steps = (dt, t, q, np.ascontiguousarray(p + impulse), d, RETRACTIONS[integrator.retraction])
-    step_maps(model.tree, model.make_work(), make_slopes(model), maps, own, *steps, found.r, found.left, found.A, found.B, found.q, found.p)
-    found.p[:] += impulse
-    return found
+    maps = allocate(Maps, {"n": len(model.bodies), "nv": nv})
+    work, start, left = model.make_work(), np.ascontiguousarray(p + 0.5 * dt * tau), np.zeros(count)
+    step_maps(model.tree, work, make_slopes(model), maps, own, dt, t, q, start, d, RETRACTIONS[integrator.retraction], left, A, B)
+    return A, B, left

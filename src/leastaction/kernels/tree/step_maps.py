@@ -16,7 +16,7 @@ from .layout import AA, AL, DINV, KIND, LA, LL, NV, PARENT, VI, U, W
 from .newton_matrix import add_to_parent, eliminate
 from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store_both
 from .spatial import dot6, twist_to_parent, wrench_to_parent
-from .step import SWEEPS, arrive, begin, full_residual, momentum_scale
+from .step import SWEEPS, begin, full_residual, momentum_scale
 
 # columns of Maps.factor
 U_, W_, E_ = 0, 6, 12  # u and w of newton_matrix.py, joint columns at the end per increment
@@ -32,13 +32,12 @@ class Maps(NamedTuple):
 
 
 @entry
-def step_maps(m, w, s, maps, given, h, times, q, start, d, retraction, r, left, A, B, q_end, end):
+def step_maps(m, w, s, maps, given, h, times, q, start, d, retraction, left, A, B):
     """A (nodes, 2 nv, 2 nv) and B (nodes, 2 nv, nv) of the steps from (q[k], start[k]) by d[k] at times[k].
 
     For trees without constraints, springs between points, potentials of coordinates, and functions of the user, trapezoid quadrature.
-    start: (nodes, nv) momenta, with the left half impulse of the joint forces; given: (1 or nodes, 4, nv, 6) as in `momentum_slopes`; r:
-    (nodes, nv) residuals of the steps; left: (nodes,) the largest of them, relative to the largest momentum
-    q_end (nodes, nq), end (nodes, nv): coordinates and momenta at the ends of the steps, the latter without joint forces
+    start: (nodes, nv) momenta, with the left half impulse of the joint forces; given: (1 or nodes, 4, nv, 6) as in `momentum_slopes`; left:
+    (nodes,) residuals of the steps, relative to the largest momentum
     """
     parts = Parts(1, 1)
     for k in range(q.shape[0]):
@@ -56,13 +55,6 @@ def step_maps(m, w, s, maps, given, h, times, q, start, d, retraction, r, left, 
         to_leaves(m, w, s, maps, A[k])
         add_from_beyond(m, s, maps, A[k])
         joint_forces(A[k], B[k], 0.5 * h)
-        for j in range(w.d.shape[0]):
-            r[k, j], w.r[j] = w.r[j], 0.0  # nothing to carry on
-        arrive(SWEEPS, m, w, None, h, 0.5 * h, times[k] + h)
-        for j in range(w.q.shape[0]):
-            q_end[k, j] = w.q[j]
-        for j in range(w.d.shape[0]):
-            end[k, j] = w.target[j]
 
 
 @kernel
