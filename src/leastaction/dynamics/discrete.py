@@ -26,8 +26,6 @@ __all__ = ["increment", "jacobian", "momenta", "newton_direction", "residual", "
 
 Array = NDArray[np.float64]
 
-_CORRECTIONS = 4  # of a step that is solved to some tolerance
-
 
 @takes_model
 def residual(
@@ -108,21 +106,6 @@ def momenta_of_increment(
         place_entry(model.tree, work, work.q.copy(), forces)
         p1 -= 0.5 * dt * forces
     return p0, p1 + impulse
-
-
-def sharpened(model: Model, q0: Array, d: Array, p0: Array, dt: float, tau: Array, retraction: str, t: float) -> Array:
-    """The increment d of a solved step from (q0, p0), trapezoid quadrature, corrected by Newton's method until rounding stops it."""
-    best, left = d, np.inf
-    for _ in range(_CORRECTIONS):
-        work, _ = _leave(model, q0, d, dt, retraction, "trapezoid", t)
-        work.r[:] -= p0 + 0.5 * dt * tau
-        now = float(np.abs(work.r).max())
-        if not now < 0.5 * left:
-            break
-        best, left = d, now
-        kernels.direction(model.tree, work, None, dt, RETRACTIONS[retraction])
-        d = d - work.z
-    return best
 
 
 @takes_model

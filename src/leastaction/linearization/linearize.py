@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import listed, shown, time_step
-from ..dynamics.discrete import increment, momenta_of_increment, sharpened
+from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
 from ..kernels.maximal.evaluate import advance, increments_between
+from ..kernels.tree.step_maps import Steps
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
@@ -23,7 +24,9 @@ from .step_derivatives import StepDerivatives, has_step_maps, maps_of_steps, mid
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-11  # of the largest momentum: a step of a run that misses the equations by less is taken as it is
+_ROUNDING = 1e-11  # of the largest momentum: what rounding may leave of the equations
+_CORRECTIONS = 20  # by Newton's method, at most; rounding stops it after four or five
+_SHORT = 0.5  # rad or m: a step that moves no joint further has no other solution nearby
 
 
 @dataclass(repr=False)
@@ -134,11 +137,36 @@ def _linearized(model: Model, integrator: Integrator, state: State, dt: float, t
     if isinstance(integrator, Composition):
         return _composed(model, integrator, state, dt, tau)
     base = _in_joint_coordinates(integrator)
-    step = _Step(model, base, state, dt, tau)
     if isinstance(base, Variational) and has_step_maps(base, model):
-        return step.mapped(base)
+        return _mapped(model, base, state, dt, tau)
+    step = _Step(model, base, state, dt, tau)
     step.polish()
     return step.linearization()
+
+
+def _mapped(model: Model, integrator: Variational, state: State, dt: float, tau: Array) -> Linearization:
+    """By sweeps over the tree, which solve an ordinary step on their way: nobody waits for the kernels of a run to be compiled.
+
+    The integrator itself solves steps that go far, which may have other solutions, and those whose joints may change their charts.
+    """
+    integrator.refuse_overheld(model, state)
+
+    def corrected(d: Array) -> Steps:
+        where = (np.array([state.t]), state.q[None], state.p[None], tau[None], d[None], dt)
+        return maps_of_steps(integrator, model, *where, corrections=_CORRECTIONS)
+
+    charted = any(body.joint.charts > 1 for body in model.bodies)
+    found = None if charted else corrected(np.zeros(model.nv))
+    if found is None or not found.left[0] < _solved(integrator) or not np.abs(found.d).max(initial=0.0) < _SHORT:
+        found = corrected(_Step(model, integrator, state, dt, tau).d)
+    none, nv = np.zeros((0, 3 * model.nv)), model.nv
+    end = State(model, state.t + dt, found.q_end[0], found.p_end[0])
+    return Linearization(found.A[0], found.B[0], none[:, 0], none[:, : 2 * nv], none[:, 2 * nv :], end)
+
+
+def _solved(integrator: Variational) -> float:
+    """Residual, relative to the largest momentum, of a step that is taken as it is."""
+    return max(10.0 * integrator.tol, _ROUNDING)
 
 
 def _check(model: Model, integrator: Integrator) -> None:
@@ -210,15 +238,15 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
         _refuse_new_charts(model, q, after, chosen)
         d, ends = np.zeros((len(q), nv)), _Nodes(run, chosen + 1)
         increments_between(model.tree, q, after, d)
-        A, B, left = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
-        for k in np.flatnonzero(~(left < max(10.0 * base.tol, _ROUNDING))):  # the next node is not where the step leads: an event was there
+        steps = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
+        for k in np.flatnonzero(~(steps.left < _solved(base))):  # the next node is not where the step leads: an event was there
             step = solved_anew(int(k))
-            A[k], B[k], ends.others[int(k)] = step.A, step.B, step.next_state
-        none = np.zeros((len(A), 0, 3 * nv))
-        return Linearizations(A, B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, ends)
-    steps = [solved_anew(k) for k in range(len(chosen))]
-    A, B, lam, C, D = (np.array([getattr(step, name) for step in steps]) for name in ("A", "B", "multipliers", "C", "D"))
-    return Linearizations(A, B, lam, C, D, chosen, [step.next_state for step in steps])
+            steps.A[k], steps.B[k], ends.others[int(k)] = step.A, step.B, step.next_state
+        none = np.zeros((len(q), 0, 3 * nv))
+        return Linearizations(steps.A, steps.B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, ends)
+    each = [solved_anew(k) for k in range(len(chosen))]
+    A, B, lam, C, D = (np.array([getattr(step, name) for step in each]) for name in ("A", "B", "multipliers", "C", "D"))
+    return Linearizations(A, B, lam, C, D, chosen, [step.next_state for step in each])
 
 
 def _chosen(run: Trajectory, nodes: Sequence[int] | slice | None) -> NDArray[np.int64]:
@@ -286,17 +314,6 @@ class _Step:
         self.ties = stepper.ties
         self.lam = np.zeros(0) if self.ties is None else self.ties.lam.copy()
         self.J0 = rows(model, self.ties, state.q, state.t)[1]
-
-    def mapped(self, integrator: Variational) -> Linearization:
-        """By sweeps over the tree."""
-        model, state, options = self.model, self.state, (integrator.retraction, integrator.quadrature, self.state.t)
-        self.d = sharpened(model, state.q, self.d, state.p, self.dt, self.tau, integrator.retraction, state.t)
-        where = (np.array([state.t]), state.q[None], state.p[None], self.tau[None], self.d[None], self.dt)
-        A, B, _ = maps_of_steps(integrator, model, *where)
-        p1 = momenta_of_increment(model, state.q, self.d, self.dt, self.tau, *options)[1]
-        none = np.zeros((0, 3 * model.nv))
-        end = State(model, state.t + self.dt, self.end(), p1)
-        return Linearization(A[0], B[0], none[:, 0], none[:, : 2 * model.nv], none[:, 2 * model.nv :], end)
 
     def polish(self) -> None:
         """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""

@@ -28,7 +28,7 @@ from ..kernels.tree import layout as L
 from ..kernels.tree import linearization as kernels
 from ..kernels.tree.dense_slopes import step_slopes
 from ..kernels.tree.slopes import Parts, Slopes
-from ..kernels.tree.step_maps import Maps, step_maps
+from ..kernels.tree.step_maps import Maps, Steps, step_maps
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 
@@ -93,10 +93,12 @@ def variational_derivatives(integrator: Variational, model: Model, q0: Array, d:
     return StepDerivatives(leaving, arriving, *P)
 
 
-def make_slopes(model: Model) -> Slopes:
-    """Memory of the derivatives of one step."""
-    slopes = allocate(Slopes, {"n": len(model.bodies), "nv": model.nv})
-    slopes.world[0, [0, 4, 8]] = 1.0
+def make_slopes(model: Model, forced: bool = True) -> Slopes:
+    """Memory of the derivatives of one step; forced: do forces other than gravity act on bodies?"""
+    without: dict = {} if forced else {"forces": None}
+    slopes = allocate(Slopes, {"n": len(model.bodies), "nv": model.nv}, **without)
+    if forced:
+        slopes.forces.world[0, [0, 4, 8]] = 1.0
     return slopes
 
 
@@ -211,17 +213,29 @@ def has_step_maps(integrator: Midpoint | Variational, model: Model) -> bool:
 
 
 def maps_of_steps(
-    integrator: Variational, model: Model, t: Array, q: Array, p: Array, tau: Array, d: Array, dt: float
-) -> tuple[Array, Array, Array]:
+    integrator: Variational, model: Model, t: Array, q: Array, p: Array, tau: Array, d: Array, dt: float, corrections: int = 0
+) -> Steps:
     """A (N, 2 nv, 2 nv) and B (N, 2 nv, nv) of N steps from the times t, coordinates q and momenta p by increments d (N, nv), and by how
-    much each misses the equations (N,), relative to the largest momentum; tau: (N, nv) or (1, nv)."""
+    much each misses the equations (N,), relative to the largest momentum; tau: (N, nv) or (1, nv).
+
+    corrections: of the increments by Newton's method; with them where the steps lead is given too, q_end and p_end.
+    """
     count, nv, parts = len(q), model.nv, Parts(1, 1)
-    A, B = np.empty((count, 2 * nv, 2 * nv)), np.empty((count, 2 * nv, nv))
     held = [model.v_slice(b.joint_name) for b in model.bodies if b.joint.has_quaternion]
-    own = np.zeros((1, 4, nv, 6))
-    if any(model.tree.damping[vs].any() or model.tree.stiffness[vs].any() for vs in held):
-        own = np.array([quaternion_joints(model, a, x, moved(model, a, x), dt, parts) for a, x in zip(q, d, strict=True)])
+    held = [vs for vs in held if model.tree.damping[vs].any() or model.tree.stiffness[vs].any()]
+    impulse, each = 0.5 * dt * tau, count if held else 1
+    steps = allocate(
+        Steps, {"N": count, "nq": q.shape[1], "nv": nv, "given": each, "ends": count if corrections else 0},
+        t=t, q=q, start=np.ascontiguousarray(p + impulse), d=np.array(d),
+    )  # fmt: skip
+    work, slopes = model.make_work(), make_slopes(model, forced=len(model.tree.wrench_on) > 0)
     maps = allocate(Maps, {"n": len(model.bodies), "nv": nv})
-    work, start, left = model.make_work(), np.ascontiguousarray(p + 0.5 * dt * tau), np.zeros(count)
-    step_maps(model.tree, work, make_slopes(model), maps, own, dt, t, q, start, d, RETRACTIONS[integrator.retraction], left, A, B)
-    return A, B, left
+    arguments = (model.tree, work, slopes, maps, steps, dt, RETRACTIONS[integrator.retraction])
+    if held and corrections:  # springs and dampers of ball joints are differentiated here, at the increments that solve the equations
+        step_maps(*arguments, corrections)
+    if held:
+        for k in range(count):
+            steps.given[k] = quaternion_joints(model, q[k], steps.d[k], moved(model, q[k], steps.d[k]), dt, parts)
+    step_maps(*arguments, corrections)
+    steps.p_end[:] += impulse if corrections else 0.0
+    return steps

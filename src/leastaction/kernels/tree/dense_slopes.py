@@ -30,7 +30,7 @@ def step_slopes(m, bare, w, s, parts, given, h, t, retraction, q1, scratch, P):
         half = half_step(parts, h)
         if parts.kinetic:
             add_couplings(m, w, s.start, w.world, s.vector, S0, w.q, half, scratch, P[0])
-        add_couplings(m, w, s.end, s.world, s.vector, S1, q1, -half, scratch, P[3])
+        add_couplings(m, w, s.end, s.forces.world, s.vector, S1, q1, -half, scratch, P[3])
 
 
 @kernel
@@ -47,9 +47,9 @@ def multiply_out(m, s, P):
             ra, rl = transposed_times(s.K, i, load3(x, j, S0), load3(x, j, S0 + 3))
             ca, cl = times(s.K, i, load3(x, j, S1), load3(x, j, S1 + 3))
             if acts_on_bodies(m):
-                a, l = transposed_times(s.L1, i, load3(x, j, S0), load3(x, j, S0 + 3))
+                a, l = transposed_times(s.forces.L1, i, load3(x, j, S0), load3(x, j, S0 + 3))
                 ra, rl = add(ra, a), add(rl, l)
-                a, l = times(s.L1, i, load3(x, j, S1), load3(x, j, S1 + 3))
+                a, l = times(s.forces.L1, i, load3(x, j, S1), load3(x, j, S1 + 3))
                 ca, cl = add(ca, a), add(cl, l)
             above = i
             while above > 0:

@@ -77,18 +77,24 @@ COLUMN00, COLUMN10, COLUMN11 = 30, 36, 42  # what a column j above it is multipl
 VECTOR_COLUMNS = 48
 
 
+class Forces(NamedTuple):
+    """What forces on bodies other than gravity add to the stiffness of a body and all beyond it, blocks as in Work.art."""
+
+    world: floats("n+1", 12)  # poses in the world at the end of the step
+    L0: floats("n+1", 36)
+    L1: floats("n+1", 36)
+    A0: floats("n+1", 36)
+    A1: floats("n+1", 36)
+
+
 class Slopes(NamedTuple):
     """Memory of the derivatives of one step."""
 
     start: floats("n+1", 12)  # pose of every body in the frame of its tree: rotation, position
     end: floats("n+1", 12)
     row: floats("n+1", 15)  # the node at the end of the step, columns as in Work.row
-    world: floats("n+1", 12)  # poses in the world there; only where a force needs them
     K: floats("n+1", 36)  # stiffness of a body and all beyond it, blocks as in Work.art
-    L0: floats("n+1", 36)  # what forces on bodies other than gravity add to it in L0, L1, A0, A1
-    L1: floats("n+1", 36)
-    A0: floats("n+1", 36)
-    A1: floats("n+1", 36)
+    forces: Forces  # None where there are none: Numba then compiles without them
     beyond: floats("n+1", BEYOND_COLUMNS)
     wrench: floats("n+1", 6)  # scratch: loads of the bodies, body axes
     vector: floats("nv", VECTOR_COLUMNS)
@@ -155,8 +161,7 @@ def momentum_slopes(m, bare, w, s, parts, given, h, t, retraction):
     place_ends(m, w, s)
     for i in range(1, m.link.shape[0]):
         gather_body(m, w, s, parts, i)
-    if acts_on_bodies(m):
-        gather_forces(m, w, s, parts, half, h, t, retraction)
+    gather_forces(s.forces, m, w, s, parts, half, h, t, retraction)
     own_slopes(m, w, s, parts, given, half, h)
     g = scale(half if parts.loaded else 0.0, load3(w.row, 0, GRAVITY))
     for i in range(m.link.shape[0] - 1, 0, -1):
@@ -168,12 +173,7 @@ def momentum_slopes(m, bare, w, s, parts, given, h, t, retraction):
                 s.K[p, c] += s.K[i, c]
             for c in range(BEYOND_COLUMNS):
                 s.beyond[p, c] += s.beyond[i, c]
-            if acts_on_bodies(m):
-                for c in range(36):
-                    s.L0[p, c] += s.L0[i, c]
-                    s.L1[p, c] += s.L1[i, c]
-                    s.A0[p, c] += s.A0[i, c]
-                    s.A1[p, c] += s.A1[i, c]
+            forces_to_parent(s.forces, i, p)
 
 
 @inlined
@@ -242,40 +242,52 @@ def gather_body(m, w, s, parts, i):
 
 
 @kernel
-def clear_forces(s):
-    for i in range(s.K.shape[0]):
-        for c in range(36):
-            s.L0[i, c], s.L1[i, c], s.A0[i, c], s.A1[i, c] = 0.0, 0.0, 0.0, 0.0
-
-
-@kernel
-def gather_forces(m, w, s, parts, half, h, t, retraction):
+def gather_forces(forces, m, w, s, parts, half, h, t, retraction):
     """Wrenches, springs between points and laws on bodies: L0, L1, A0, A1 and the loads in `beyond`.
 
     Of a spring between points this is the part at constant force; the rest is not of a single body, see dense_slopes.py.
     """
-    clear_forces(s)
-    n = m.link.shape[0]
-    for i in range(1, n):
-        place_in_world(s.world, s.row, i, m.link[i, PARENT])
-    if parts.loaded:
-        for at_end in range(2):
-            world, place = (s.world, s.end) if at_end else (w.world, s.start)
-            target, column = (s.A1, END) if at_end else (s.L0, START)
-            for i in range(n):
-                for c in range(6):
-                    s.wrench[i, c] = 0.0
-            add_body_forces(m, w, world, 1.0, s.wrench, 0)
+    if forces is not None:
+        n = m.link.shape[0]
+        for i in range(n):
+            for c in range(36):
+                forces.L0[i, c], forces.L1[i, c], forces.A0[i, c], forces.A1[i, c] = 0.0, 0.0, 0.0, 0.0
+        if acts_on_bodies(m):
             for i in range(1, n):
-                Q, x = load9(place, i, 0), load3(place, i, 9)
-                add_load(s, i, column, half, Q, x, load3(s.wrench, i, 0), load3(s.wrench, i, 3))
-                for a in range(6):
-                    for b in range(6):
-                        s.E[a, b] = 0.0
-                add_turning_forces(m, w, world, i, s.E)
-                add_carried(target, i, Q, x, Q, x, s.E, half)
-    if parts.kinetic:
-        gather_laws(w.laws, m, w, s, h, t, retraction)
+                place_in_world(forces.world, s.row, i, m.link[i, PARENT])
+            if parts.loaded:
+                gather_loads(m, w, s, w.world, s.start, forces.L0, START, half)
+                gather_loads(m, w, s, forces.world, s.end, forces.A1, END, half)
+            if parts.kinetic:
+                gather_laws(w.laws, m, w, s, h, t, retraction)
+
+
+@kernel
+def gather_loads(m, w, s, world, place, target, column, half):
+    """Wrenches and springs between points at one end of the step, with bodies at `world`, in the frame of the tree at `place`."""
+    n = m.link.shape[0]
+    for i in range(n):
+        for c in range(6):
+            s.wrench[i, c] = 0.0
+    add_body_forces(m, w, world, 1.0, s.wrench, 0)
+    for i in range(1, n):
+        Q, x = load9(place, i, 0), load3(place, i, 9)
+        add_load(s, i, column, half, Q, x, load3(s.wrench, i, 0), load3(s.wrench, i, 3))
+        for a in range(6):
+            for b in range(6):
+                s.E[a, b] = 0.0
+        add_turning_forces(m, w, world, i, s.E)
+        add_carried(target, i, Q, x, Q, x, s.E, half)
+
+
+@kernel
+def forces_to_parent(forces, i, p):
+    if forces is not None:
+        for c in range(36):
+            forces.L0[p, c] += forces.L0[i, c]
+            forces.L1[p, c] += forces.L1[i, c]
+            forces.A0[p, c] += forces.A0[i, c]
+            forces.A1[p, c] += forces.A1[i, c]
 
 
 @inlined
@@ -300,7 +312,7 @@ def gather_laws(laws, m, w, s, h, t, retraction):
             place, at = load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P)
             Q0, x0, Q1, x1 = load9(s.start, i, 0), load3(s.start, i, 9), load9(s.end, i, 0), load3(s.end, i, 9)
             for at_end in range(2):
-                world, when = (s.world, t + h) if at_end else (w.world, t)
+                world, when = (s.forces.world, t + h) if at_end else (w.world, t)
                 place_law(m, laws, e, load9(world, i, 0), load3(world, i, 9))
                 a, l = twist_to_child(place, at, scale(1.0 / h, phi), scale(1.0 / h, rho))
                 store3(laws.rate, e, 0, a)
@@ -311,7 +323,7 @@ def gather_laws(laws, m, w, s, h, t, retraction):
                 add_load(s, i, END if at_end else START, half, Q, x, a, l)
                 differentiate_law(m, laws, e)
                 law_in_body_axes(m, laws, e, 0, s.E)
-                add_carried(s.A1 if at_end else s.L0, i, Q, x, Q, x, s.E, half)
+                add_carried(s.forces.A1 if at_end else s.forces.L0, i, Q, x, Q, x, s.E, half)
                 law_in_body_axes(m, laws, e, 6, s.E)
                 for side in range(2):
                     sign = -1.0 if side else 1.0
@@ -322,13 +334,13 @@ def gather_laws(laws, m, w, s, h, t, retraction):
                         store3(s.scratch, r, 0, a)
                         store3(s.scratch, r, 3, l)
                     if at_end and side:
-                        add_carried(s.A1, i, Q, x, Q1, x1, s.scratch, 0.5)
+                        add_carried(s.forces.A1, i, Q, x, Q1, x1, s.scratch, 0.5)
                     elif at_end:
-                        add_carried(s.A0, i, Q, x, Q0, x0, s.scratch, 0.5)
+                        add_carried(s.forces.A0, i, Q, x, Q0, x0, s.scratch, 0.5)
                     elif side:
-                        add_carried(s.L1, i, Q, x, Q1, x1, s.scratch, -0.5)
+                        add_carried(s.forces.L1, i, Q, x, Q1, x1, s.scratch, -0.5)
                     else:
-                        add_carried(s.L0, i, Q, x, Q0, x0, s.scratch, -0.5)
+                        add_carried(s.forces.L0, i, Q, x, Q0, x0, s.scratch, -0.5)
 
 
 @inlined
@@ -426,9 +438,34 @@ def turned_by_gravity(g, mass, moment, a, l):
 
 
 @inlined
+def added(sign, y, f):
+    """y + sign f, wrenches."""
+    return axpy(sign, f[0], y[0]), axpy(sign, f[1], y[1])
+
+
+@inlined
+def forced_columns(forces, i, a0, l0, a1, l1, y, z, u):
+    """COLUMN00, COLUMN10 and COLUMN11 with what forces on bodies add to them."""
+    if forces is not None:
+        y = added(-1.0, y, times(forces.L0, i, a0, l0))
+        z = added(-1.0, z, times(forces.A0, i, a0, l0))
+        u = added(1.0, u, times(forces.A1, i, a1, l1))
+    return y, z, u
+
+
+@inlined
+def forced_rows(forces, i, a0, l0, a1, l1, r, c, d):
+    """The rows, likewise; of ROW00 and ROW10 the negative."""
+    if forces is not None:
+        r = added(1.0, r, transposed_times(forces.L0, i, a0, l0))
+        c = added(1.0, c, transposed_times(forces.A0, i, a1, l1))
+        d = added(1.0, d, transposed_times(forces.A1, i, a1, l1))
+    return r, c, d
+
+
+@inlined
 def column_vectors(m, s, g, i):
     """The vectors of every degree of freedom of joint i; its composites are complete."""
-    forced = acts_on_bodies(m)
     Ma, Ml = load3(s.beyond, i, MOMENTUM), load3(s.beyond, i, MOMENTUM + 3)
     mass, moment0, moment1 = s.beyond[i, MASSES], load3(s.beyond, i, MOMENT0), load3(s.beyond, i, MOMENT1)
     Wa0, Wl0 = add(load3(s.beyond, i, START), cross(moment0, g)), axpy(mass, g, load3(s.beyond, i, START + 3))
@@ -456,19 +493,8 @@ def column_vectors(m, s, g, i):
         ta, tl = turned(a1, l1, Ma, Ml)
         ca, cl = add(ca, ta), add(cl, tl)
         da, dl = add(ca, turned_by_gravity(g, mass, moment1, a1, l1)), cl
-        if forced:
-            fa, fl = times(s.L0, i, a0, l0)
-            ya, yl = sub(ya, fa), sub(yl, fl)
-            fa, fl = times(s.A0, i, a0, l0)
-            za, zl = sub(za, fa), sub(zl, fl)
-            fa, fl = times(s.A1, i, a1, l1)
-            ua, ul = add(ua, fa), add(ul, fl)
-            fa, fl = transposed_times(s.L0, i, a0, l0)
-            ra, rl = add(ra, fa), add(rl, fl)
-            fa, fl = transposed_times(s.A0, i, a1, l1)
-            ca, cl = add(ca, fa), add(cl, fl)
-            fa, fl = transposed_times(s.A1, i, a1, l1)
-            da, dl = add(da, fa), add(dl, fl)
+        (ya, yl), (za, zl), (ua, ul) = forced_columns(s.forces, i, a0, l0, a1, l1, (ya, yl), (za, zl), (ua, ul))
+        (ra, rl), (ca, cl), (da, dl) = forced_rows(s.forces, i, a0, l0, a1, l1, (ra, rl), (ca, cl), (da, dl))
         store_both(s.vector, j, COLUMN00, ya, yl)
         store_both(s.vector, j, COLUMN10, za, zl)
         store_both(s.vector, j, COLUMN11, ua, ul)

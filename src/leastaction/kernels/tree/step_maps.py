@@ -12,11 +12,12 @@ from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
 from ...lie.algebra import load3, load9
+from ..solving.sizes import UNBOUNDED
 from .layout import AA, AL, DINV, KIND, LA, LL, NV, PARENT, VI, U, W
-from .newton_matrix import add_to_parent, eliminate
+from .newton_matrix import add_to_parent, assemble, eliminate, factorise, solve
 from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store_both
 from .spatial import dot6, twist_to_parent, wrench_to_parent
-from .step import SWEEPS, begin, full_residual, momentum_scale
+from .step import SWEEPS, arrive, begin, full_residual, momentum_scale
 
 # columns of Maps.factor
 U_, W_, E_ = 0, 6, 12  # u and w of newton_matrix.py, joint columns at the end per increment
@@ -31,30 +32,86 @@ class Maps(NamedTuple):
     x: floats(6)  # scratch
 
 
+class Steps(NamedTuple):
+    """Steps to linearise, and what becomes of them."""
+
+    t: floats("N")  # s
+    q: floats("N", "nq")
+    start: floats("N", "nv")  # momenta, with the left half impulse of the joint forces
+    d: floats("N", "nv")  # increments; corrected where that is asked for
+    given: floats("given", 4, "nv", 6)  # as in `momentum_slopes`: for each step, or once for all
+    left: floats("N")  # residuals, relative to the largest momentum
+    A: floats("N", "2*nv", "2*nv")
+    B: floats("N", "2*nv", "nv")
+    q_end: floats("ends", "nq")  # where they lead; ends: N, or 0 if nobody asks
+    p_end: floats("ends", "nv")  # momenta there, without those of the joint forces
+
+
 @entry
-def step_maps(m, w, s, maps, given, h, times, q, start, d, retraction, left, A, B):
-    """A (nodes, 2 nv, 2 nv) and B (nodes, 2 nv, nv) of the steps from (q[k], start[k]) by d[k] at times[k].
+def step_maps(m, w, s, maps, steps, h, retraction, corrections):
+    """A and B of steps of the length h, after so many corrections of them by Newton's method at most.
 
     For trees without constraints, springs between points, potentials of coordinates, and functions of the user, trapezoid quadrature.
-    start: (nodes, nv) momenta, with the left half impulse of the joint forces; given: (1 or nodes, 4, nv, 6) as in `momentum_slopes`; left:
-    (nodes,) residuals of the steps, relative to the largest momentum
     """
     parts = Parts(1, 1)
-    for k in range(q.shape[0]):
+    for k in range(steps.q.shape[0]):
         for j in range(w.q.shape[0]):
-            w.q[j] = q[k, j]
+            w.q[j] = steps.q[k, j]
         for j in range(w.d.shape[0]):
-            w.d[j], w.target[j] = d[k, j], start[k, j]
+            w.d[j], w.target[j] = steps.d[k, j], steps.start[k, j]
         begin(SWEEPS, m, w, None, h)
-        off = full_residual(SWEEPS, m, w, None, h, times[k], retraction)
-        left[k] = off / momentum_scale(m, w, None, h) if off > 0.0 else off
-        momentum_slopes(m, m, w, s, parts, given[k if given.shape[0] > 1 else 0], h, times[k], retraction)
+        off = sharpen(m, w, h, steps.t[k], retraction, corrections)
+        steps.left[k] = off / momentum_scale(m, w, None, h) if off > 0.0 else off
+        momentum_slopes(m, m, w, s, parts, steps.given[k if steps.given.shape[0] > 1 else 0], h, steps.t[k], retraction)
         factorise_columns(m, w, s, maps, h)
-        right_hand_sides(m, s, A[k])
-        to_root(m, w, s, maps, A[k])
-        to_leaves(m, w, s, maps, A[k])
-        add_from_beyond(m, s, maps, A[k])
-        joint_forces(A[k], B[k], 0.5 * h)
+        A = steps.A[k]
+        right_hand_sides(m, s, A)
+        to_root(m, w, s, maps, A)
+        to_leaves(m, w, s, maps, A)
+        add_from_beyond(m, s, maps, A)
+        joint_forces(A, steps.B[k], 0.5 * h)
+        for j in range(w.d.shape[0]):
+            steps.d[k, j] = w.d[j]
+        if steps.q_end.shape[0] > 0:
+            keep_end(m, w, steps, k, h)
+
+
+@kernel
+def sharpen(m, w, h, t, retraction, corrections):
+    """Correct w.d by Newton's method until rounding stops it; returns the largest entry of the residual that is left."""
+    best, astray = UNBOUNDED, False
+    while True:
+        off = full_residual(SWEEPS, m, w, None, h, t, retraction)
+        if astray or corrections == 0:
+            return off
+        if off < 0.5 * best:
+            best = off
+            for j in range(w.d.shape[0]):
+                w.d_last[j] = w.d[j]
+            assemble(m, w, h, retraction, True)
+            factorise(m, w, h)
+            solve(m, w)
+            corrections -= 1
+            for j in range(w.d.shape[0]):
+                w.d[j] -= w.z[j]
+        elif best < UNBOUNDED:  # back to the best, and its residual
+            astray = True
+            for j in range(w.d.shape[0]):
+                w.d[j] = w.d_last[j]
+        else:
+            return off
+
+
+@kernel
+def keep_end(m, w, steps, k, h):
+    """Coordinates and momenta at the end of the step."""
+    for j in range(w.d.shape[0]):
+        w.r[j] = 0.0  # nothing to carry on
+    arrive(SWEEPS, m, w, None, h, 0.5 * h, steps.t[k] + h)
+    for j in range(w.q.shape[0]):
+        steps.q_end[k, j] = w.q[j]
+    for j in range(w.d.shape[0]):
+        steps.p_end[k, j] = w.target[j]
 
 
 @kernel
