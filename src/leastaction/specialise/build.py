@@ -96,7 +96,7 @@ def forward_units() -> list[Unit]:
     return [
         Unit(
             "set_node", "m, w, h, kick, arriving, out",
-            lambda tracer, m, w, a: tracer.run(drnea.set_node, m, w, 1.0, 1.0, False, a["out"]), ("out",),
+            lambda tracer, m, w, a: tracer.run(drnea.set_node, m, w, 1.0, 1.0, 0.0, a["out"]), ("out",),
         ),
         Unit(
             "forward_dynamics", "m, w, velocity, tau, scratch, out",
@@ -123,7 +123,7 @@ def step_units(retraction: int) -> list[Unit]:
         return run
 
     return [
-        Unit("set_first_node", "m, w, h, kick, out", set_node(False), ("out",)),
+        Unit("set_first_node", "m, w, h, kick, out", set_node(0.0), ("out",)),
         Unit(
             "residual", "m, w, h, retraction",
             lambda tracer, m, w, a: tracer.run(drnea.residual, m, w, tracer.parameter("h"), retraction),
@@ -131,7 +131,7 @@ def step_units(retraction: int) -> list[Unit]:
         Unit("linearise_exactly", "m, w, h", linearise(True)),
         Unit("linearise_to_first_order", "m, w, h", linearise(False)),
         Unit("solve", "m, w", lambda tracer, m, w, a: tracer.run(tree_newton.solve, m, w)),
-        Unit("set_next_node", "m, w, h, kick, out", set_node(True), ("out",)),
+        Unit("set_next_node", "m, w, h, kick, out", set_node(1.0), ("out",)),
     ]  # fmt: skip
 
 
@@ -152,7 +152,7 @@ from leastaction.kernels.tree.step import Sweeps
 
 @kernel
 def set_node(m, w, h, kick, arriving, out):
-    if arriving:
+    if arriving > 0.0:
         set_next_node(m, w, h, kick, out)
     else:
         set_first_node(m, w, h, kick, out)

@@ -44,7 +44,7 @@ def step(s, tau, row):
     nv = w.d.shape[0]
     start_step(w, h, tau, row)
     guess_increment(s.m, w, s.other, memory, h, tau[row])
-    set_node(s.m, w, h, h, False, w.load)  # poses for the mass matrix, and the impulse of gravity for the scale
+    set_node(s.m, w, h, h, 0.0, w.load)  # poses for the mass matrix, and the impulse of gravity for the scale
     mass_factor(s.m, w)
     memory[SCALE] = max(largest(w.target), largest(w.load))
     count, size = 0, UNBOUNDED

@@ -96,7 +96,7 @@ def restore_node(w, stages):
 @inlined
 def back(s, t):
     restore_node(s.w, s.stages)
-    s.sweeps.set_node(s.m, s.w, s.options.h, 0.0, False, s.w.r)
+    s.sweeps.set_node(s.m, s.w, s.options.h, 0.0, 0.0, s.w.r)
     keep_impulses(s.con, s.stages.ties, True)
     hold_node(s.m, s.w, s.con, t)
 

@@ -172,7 +172,7 @@ def hold(m, w, end, con, t):
         end.q[j] = w.q[j]
     for i in range(1, m.link.shape[0]):
         dispatch.advance(m.link[i, KIND], end.q, m.link[i, QI], w.d, m.link[i, VI], m.link[i, NV])
-    set_node(m, end, 1.0, 0.0, False, end.load)
+    set_node(m, end, 1.0, 0.0, 0.0, end.load)
     place_anchors(m, end, con)
     row_values(m, end, con, con.start, con.apart, t, 0.0)
 
@@ -294,7 +294,7 @@ def begin_at(m, w, end, con, memory):
     if con is not None:
         for j in range(w.q.shape[0]):
             end.q[j] = w.q[j]
-        set_node(m, end, 1.0, 0.0, False, end.load)
+        set_node(m, end, 1.0, 0.0, 0.0, end.load)
         constrain_node(m, end, con, memory[TIME])
 
 

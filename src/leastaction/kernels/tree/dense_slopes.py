@@ -22,7 +22,7 @@ def step_slopes(m, bare, w, s, parts, given, h, t, retraction, q1, scratch, P):
 
     scratch: (nv, nv) and then three rows more.  Without the kinetic part P[3] is the derivative of the forces at w.q, w.d = 0.
     """
-    set_node(m, w, h, 0.0, False, w.z)
+    set_node(m, w, h, 0.0, 0.0, w.z)
     residual(m, w, h, retraction)
     momentum_slopes(m, bare, w, s, parts, given, h, t, retraction)
     multiply_out(m, s, P)

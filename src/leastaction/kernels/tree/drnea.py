@@ -49,7 +49,8 @@ def arriving_momentum(body, row, i, h):
 def set_node(m, w, h, kick, arriving, out):
     """Poses and loads at the configuration q, and the joint momenta they give.
 
-    out_i = S_i' F_i,  F_i = [momentum arriving from the step just made] + kick * (gravity and wrenches) + children
+    out_i = S_i' F_i,  F_i = arriving * (momentum of the step just made) + kick * (gravity and wrenches) + children
+    arriving: 1.0 or 0.0, not a truth value, for each of which Numba would compile a version of its own
     Reads q, X and MU (if arriving); writes R, P, GRAVITY, S0, F, out.
     """
     row, body, link = w.row, m.body, m.link
@@ -68,7 +69,7 @@ def set_node(m, w, h, kick, arriving, out):
         store3(row, i, GRAVITY, g)
         a, l = gravity_wrench(body, i, g)
         a, l = scale(kick, a), scale(kick, l)
-        if arriving:
+        if arriving > 0.0:
             ma, ml = arriving_momentum(body, row, i, h)
             a, l = add(a, ma), add(l, ml)
         store3(row, i, F, a)

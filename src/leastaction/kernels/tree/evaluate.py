@@ -23,7 +23,7 @@ def place_by(node, m, w, q, forces):
     """The same with the kernel to use."""
     for j in range(w.q.shape[0]):
         w.q[j] = q[j]
-    node(m, w, 1.0, 1.0, False, forces)
+    node(m, w, 1.0, 1.0, 0.0, forces)
     subtract_potentials(m, w, forces)
 
 

@@ -56,7 +56,7 @@ def impulse_curvature(m, w, c, t, q, lam, v, scratch, single, out):
 @entry
 def rows_over_step(m, w, c, t, h, retraction):
     """c.value of all rows of the constraints over the step (w.q, w.d) from the time t."""
-    set_node(m, w, h, 0.0, False, w.z)
+    set_node(m, w, h, 0.0, 0.0, w.z)
     constrain_node(m, w, c, t)
     residual(m, w, h, retraction)
     constrain_end(m, w, c, t + h, h)

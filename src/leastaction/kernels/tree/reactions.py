@@ -26,7 +26,7 @@ def go_to(m, w, q):
     """Node at q; F = gravity, constant wrenches and springs between points."""
     for j in range(w.q.shape[0]):
         w.q[j] = q[j]
-    set_node(m, w, 1.0, 1.0, False, w.r)
+    set_node(m, w, 1.0, 1.0, 0.0, w.r)
     world_poses(m, w)
 
 

@@ -119,7 +119,7 @@ def begin(sweeps, m, w, mid, h):
     """From the momentum p in `target` to p + half a kick at the configuration q."""
     for j in range(w.d.shape[0]):
         w.z[j] = w.target[j]
-    sweeps.set_node(m, w, h, 0.5 * h if mid is None else 0.0, False, w.target)
+    sweeps.set_node(m, w, h, 0.5 * h if mid is None else 0.0, 0.0, w.target)
     for j in range(w.d.shape[0]):
         w.target[j] += w.z[j]
     if mid is None:
@@ -134,7 +134,7 @@ def arrive(sweeps, m, w, mid, h, kick, t):
     kick   impulse of the potential there over its force: h, or the mean of both if the next step has another length
     """
     advance_coordinates(m, w)
-    sweeps.set_node(m, w, h, kick if mid is None else 0.0, True, w.target)
+    sweeps.set_node(m, w, h, kick if mid is None else 0.0, 1.0, w.target)
     if m.has_armature:
         for j in range(w.d.shape[0]):
             w.target[j] += m.armature[j] * w.d[j] / h
