@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 BATCH = 2000
-PATIENCE = 120  # s for one input
+PATIENCE = 120  # s of the processor for one input; ten times that by the clock, on a machine that has other work to do
 MOST_BYTES = 6 * 2**30  # of address space
 
 
@@ -37,7 +37,8 @@ def _hangs(*_: object) -> None:
 def batch(seed: int, first: int, last: int, trap: Path, told: Path) -> None:
     """Try inputs; a line in the file `told` for each."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-    signal.signal(signal.SIGALRM, _hangs)
+    for clock in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(clock, _hangs)
     warnings.simplefilter("ignore")  # of NumPy, about numbers near the largest
     place = Path(__file__).parents[1] / "fuzz" / "inputs.py"
     spec = importlib.util.spec_from_file_location("fuzz_inputs", place)
@@ -49,7 +50,8 @@ def batch(seed: int, first: int, last: int, trap: Path, told: Path) -> None:
     with open(told, "a", buffering=1) as file:
         for number in range(first, last):
             kind, why = inputs.ROUND[number % len(inputs.ROUND)], ""
-            signal.alarm(PATIENCE)
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+            signal.alarm(10 * PATIENCE)
             try:
                 kind, how = inputs.try_one(seed, number, trap, integrators)
             except inputs.Wrong as error:
@@ -59,6 +61,7 @@ def batch(seed: int, first: int, last: int, trap: Path, told: Path) -> None:
             except Exception as error:
                 how, why = "RAW", f"{type(error).__name__}: {error}"
             finally:
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 signal.alarm(0)
             file.write(json.dumps([number, kind, how, why[:300]]) + "\n")
 
