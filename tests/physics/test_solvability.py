@@ -8,6 +8,7 @@ from papers import kobilarov2014_certificate as certificates
 
 import leastaction as la
 from leastaction import solvability as sv
+from leastaction import testing
 from leastaction.kernels.stepping import trapezoid as kernels
 
 
@@ -208,6 +209,72 @@ def test_linear_stability_limit_is_sharp():
     below = la.simulate(model, dt=0.95 * limit, steps=200, q=[1e-6], integrator=la.Trapezoid())
     above = la.simulate(model, dt=1.05 * limit, steps=15, q=[1e-6], integrator=la.Trapezoid())
     assert np.abs(below.q).max() < 1e-5 < np.abs(above.q).max()
+
+
+def hessian(model, q):
+    """(nv, nv) of the potential energy in exponential coordinates, by differences of the energy itself."""
+    unit, reach = np.eye(model.nv), 1e-3
+
+    def energy(x):
+        there = q.copy()
+        for body in model.bodies:
+            qs, step = model.q_slice(body.joint_name), x[model.v_slice(body.joint_name)]
+            if not body.joint.has_quaternion:
+                there[qs] += step
+                continue
+            half = 0.5 * np.linalg.norm(step[:3])
+            c, s = np.cos(half), 0.5 * np.sinc(half / np.pi) * step[:3]
+            w, u = there[qs][-4], there[qs][-3:]
+            if len(step) == 6:  # to third order; the body's axes half way
+                way = step[3:] + 0.5 * np.cross(step[:3], step[3:])
+                there[qs.start : qs.start + 3] += way + 2.0 * np.cross(u, np.cross(u, way) + w * way)
+            there[qs.stop - 4 : qs.stop] = [w * c - u @ s, *(w * s + c * u + np.cross(u, s))]
+        return la.dynamics.energy(model, there, np.zeros(model.nv))
+
+    def along(x):  # second derivative, of order four
+        near, far = (energy(s * reach * x) + energy(-s * reach * x) for s in (1, 2))
+        return (16.0 * near - far - 30.0 * energy(0.0 * x)) / (12.0 * reach**2)
+
+    alone = np.array([along(e) for e in unit])
+    both = np.array([[along(a + b) for b in unit] for a in unit])
+    return 0.5 * (both - alone - alone[:, None])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fastest_oscillation_is_that_of_the_dense_matrices(seed):
+    """Joints of every kind, springs in them and between bodies, far from equilibrium: ball and free joints need the bracket."""
+    rng = np.random.default_rng(seed)
+    mech = testing.random_mechanism(rng, n=3, joints=[la.Spherical, la.Universal, la.Planar], forces=False, potentials=True)
+    mech.add_body("floating", joint=la.Free(), mass=2.0, com=(0.1, 0.2, 0.0), inertia=(0.1, 0.2, 0.15))
+    mech.add_force(la.LinearSpring("floating", "body3", stiffness=30.0, length=0.3))
+    model = mech.compile()
+    q, _ = testing.random_state(model, rng)
+    fastest = np.linalg.eigvals(np.linalg.solve(la.dynamics.mass_matrix(model, q), hessian(model, q))).real.max()
+    assert sv.stable_step(model, q) == pytest.approx(2.0 / np.sqrt(fastest), rel=1e-5)
+
+
+def test_the_fastest_oscillation_takes_few_sweeps(monkeypatch):
+    """As many for 200 links as for 50, not one for every joint."""
+    from leastaction.solvability import oscillation
+
+    def sweeps(links):
+        made = []
+        monkeypatch.setattr(oscillation, "place_entry", lambda *a: (made.append(1), place_entry(*a)))
+        model = la.examples.chain(links).compile()
+        sv.stable_step(model, model.neutral())
+        return len(made)
+
+    place_entry = oscillation.place_entry
+    assert sweeps(200) < 1.5 * sweeps(50) < 150
+
+
+def test_no_frequencies_without_mass():
+    mech = la.Mechanism()
+    mech.add_body("nothing", joint=la.Revolute(axis=(0, 1, 0)))
+    mech.add_body("rod", "nothing", joint=la.Revolute(axis=(0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    model = mech.compile()
+    with np.errstate(all="ignore"), pytest.raises(la.LeastActionError, match="has no frequencies at q"):
+        sv.stable_step(model, model.neutral())
 
 
 @pytest.mark.parametrize("integrator", (la.Variational(), la.Trapezoid(), la.Composition()), ids=lambda i: type(i).__name__)

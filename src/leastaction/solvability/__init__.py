@@ -20,7 +20,8 @@ from .constants import (
 )
 from .equation import StepEquation
 from .kantorovich import Certificate, certified_step, certify, empirical_limit
-from .report import Report, bound_in_words, certified, certified_dt, report, stable_step, tried_limit
+from .oscillation import stable_step
+from .report import Report, bound_in_words, certified, certified_dt, report, tried_limit
 from .stepping import CertifiedStep
 from .tensors import MassTensors
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..checks import instance, time_step
-from ..dynamics import mass_matrix
 from ..errors import LeastActionError, StateError
 from ..integrators import Integrator, Trapezoid, Variational
-from ..kernels.maximal.evaluate import advance
-from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
 from .constants import Constants, certified_regular_step, paper_step
 from .equation import StepEquation
 from .kantorovich import Certificate, certified_step, certify
+from .oscillation import stable_step
 from .stepping import CertifiedStep
 
 LONGEST_TRIED = 10.0  # s
@@ -235,34 +232,6 @@ def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordin
             return h
         h *= factor
     return np.inf
-
-
-def stable_step(model: Model, q: NDArray[np.float64]) -> float:
-    """2 / omega of the fastest small oscillation under gravity and springs at q, s; infinite if nothing oscillates.
-
-    >>> import leastaction as la
-    >>> model = la.examples.chain(2).compile()
-    >>> round(float(la.solvability.stable_step(model, model.neutral())), 3)  # s
-    0.278
-    """
-    work, forces = model.make_work(), np.zeros(model.nv)
-    stiffness = np.empty((model.nv, model.nv))
-    for j in range(model.nv):
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = _moved(model, q, sign * 1e-5, j)
-            place_entry(model.tree, work, moved, forces)
-            ends.append(forces.copy())
-        stiffness[:, j] = -(ends[0] - ends[1]) / 2e-5
-    fastest = np.linalg.eigvals(np.linalg.solve(mass_matrix(model, q), 0.5 * (stiffness + stiffness.T))).real.max(initial=0.0)
-    return 2.0 / np.sqrt(fastest) if fastest > 0.0 else np.inf
-
-
-def _moved(model: Model, q: NDArray[np.float64], by: float, j: int) -> NDArray[np.float64]:
-    """q with degree of freedom j moved by a small amount."""
-    q = q.copy()
-    advance(model.tree, q, by * np.eye(model.nv)[j])
-    return q
 
 
 def _seconds(h: float) -> str:
