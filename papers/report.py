@@ -162,7 +162,7 @@ def _claims(r: Result) -> str:
         + "</tr>"
         for c in r.claims
     ]
-    head = "<tr><th>what the paper says<th>its number<th>here<th>verdict</tr>"
+    head = "<tr><th>what is said<th>number of the paper<th>here<th>verdict</tr>"
     return f"<div class=wide><table class=claims><thead>{head}</thead>{''.join(rows)}</table></div>"
 
 
