@@ -94,7 +94,7 @@ def peers() -> tuple[dict[str, tuple[Callable[[la.Mechanism, float], Mover], Pee
         try:
             module = importlib.import_module(f"benchmarks.peers.{file}")
         except ImportError as error:
-            missing |= dict.fromkeys(names, f"{error}: pip install leastaction[papers]")
+            missing |= dict.fromkeys(names, f"{error}: pip install leastaction[bench]")
             continue
         peer = module.PEERS[0]
         for name in names:

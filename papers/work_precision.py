@@ -93,7 +93,7 @@ def _race(measured: dict[str, Curves], ours: str, theirs: str, error: float) -> 
     return Claim(
         f"For an error of {error:g}, {ours} takes less time than {theirs}, on every tree where both come so close.",
         "",
-        "; ".join(f"{motion}: {ratio:.2g} times as fast" for motion, ratio in ratios.items()) or "-",
+        "; ".join(f"{motion}: {ratio:.2g} times as fast as it" for motion, ratio in ratios.items()) or "-",
         all(ratio > 1.0 for ratio in ratios.values()) if ratios else None,
         "" if ratios else "there is no mechanism on which both come so close with the steps tried, or the other one is not installed",
     )
