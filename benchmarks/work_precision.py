@@ -2,7 +2,8 @@
 
 The error is the largest difference of an entry of a body's pose (rotation matrix, position in m) from the truth at the end of the motion.
 The truth is a composition of order 6 with far shorter steps; how far it can be trusted says `Curves.floor`, its distance from the same with
-half as many.  Times are CPU seconds of the whole motion, the least of several, taken in turns; the start of a run from Python is part of them.
+half as many.  Times are CPU seconds of the whole motion, the least of several, taken in turns; the start of a run from Python is part
+of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -99,10 +101,16 @@ def peers() -> tuple[dict[str, tuple[Callable[[la.Mechanism, float], Mover], Pee
         peer = module.PEERS[0]
         for name in names:
             if file == "mujoco_":
-                found[name] = (lambda m, dt, kind=name.split()[1], step=module.Step: step(m, dt, kind), peer)
+                found[name] = (partial(_mujoco, name.removeprefix("MuJoCo ")), peer)
             else:
                 found[name] = (module.Rk4 if file == "pinocchio" else peer.build, peer)
     return found, missing
+
+
+def _mujoco(integrator: str, mechanism: la.Mechanism, dt: float) -> Mover:
+    from .peers.mujoco_ import Step
+
+    return Step(mechanism, dt, integrator)
 
 
 MUJOCO = ("MuJoCo Euler", "MuJoCo RK4", "MuJoCo implicitfast")
@@ -176,9 +184,8 @@ class Truth:
     def __init__(self, motion: Motion, steps: int):
         self.motion, self.names = motion, [link.name for link in links_of(motion.mechanism)]
         self.integrator = la.Composition(la.Variational(tol=1e-13), order=6)
-        self.run = la.simulate(
-            motion.state.model, motion.state, dt=motion.seconds / steps, steps=steps, integrator=self.integrator, record_every=10, progress=False
-        )
+        dt, how = motion.seconds / steps, {"integrator": self.integrator, "record_every": 10, "progress": False}
+        self.run = la.simulate(motion.state.model, motion.state, dt=dt, steps=steps, **how)
         self.steps = steps
 
     def poses(self, t: float) -> Array:
@@ -237,7 +244,7 @@ def seconds_for(points: list[Point], error: float) -> float:
 
 
 def fitted_order(points: list[Point], floor: float) -> float:
-    """Exponent of the error in the step, over points that are neither near the truth's own doubt nor in the wild; NaN if too few are left."""
+    """Exponent of the error in the step, of points neither near the truth's own doubt nor in the wild; NaN if too few are left."""
     kept = [p for p in points if 1e3 * max(floor, TOLERANCE) < p.error < 0.05]
     if len(kept) < 2:
         return float("nan")

@@ -58,7 +58,7 @@ ENTRIES = [
     Entry("si2010_fig2", "si", "Fig. 2", "the windmill"),
     Entry("si2010_fig3", "si", "Fig. 3", "a torus chain on a spline"),
     Entry("si2010_fig4", "si", "Fig. 4", "a board on a spline surface"),
-    Entry("work_precision", "work", "Work and precision", "error against time of the processor, with MuJoCo, Pinocchio and DART, on five mechanisms"),
+    Entry("work_precision", "work", "Work and precision", "error against time of the processor, with MuJoCo, Pinocchio and DART"),
 ]
 
 

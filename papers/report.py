@@ -137,7 +137,8 @@ def _section(m: Made) -> str:
     entry = m.entry
     command = f"leastaction papers {entry.key}"
     head = f"<section id={entry.key}><h3>{_text(entry.what)}: {_text(entry.title)}</h3>"
-    foot = f"<p class=command><code>{command}</code> <span>{m.seconds:.1f} s, {m.processor:.1f} s of the processor, script papers/{entry.key}.py</span></p></section>"
+    took = f"{m.seconds:.1f} s, {m.processor:.1f} s of the processor, script papers/{entry.key}.py"
+    foot = f"<p class=command><code>{command}</code> <span>{took}</span></p></section>"
     if m.result is None:
         words = f"<pre>{_text(m.failure)}</pre>" if m.failure else "<p>There is no script for it yet.</p>"
         return head + _chip(m.verdicts()[0]) + words + (foot if m.failure else "</section>")

@@ -150,4 +150,5 @@ def _draw(figure, measured: dict[str, Curves]) -> None:
             axes.loglog([p.seconds for p in points], [p.error for p in points], label=name, **looks[name])
         axes.set(title=title, xlabel="s of the processor", ylabel="error at the end")
     grid[1, 2].axis("off")
-    grid[1, 2].legend(*grid[0, 0].get_legend_handles_labels(), loc="center", fontsize=7.5, title="filled by kind: o variational, ◆ composed or\nwith steps of changing length, ■ explicit, ▲ others", title_fontsize=7.5)  # fmt: skip
+    legend = "● variational, ◆ composed or with steps\nof changing length, ■ explicit, ▲ others"
+    grid[1, 2].legend(*grid[0, 0].get_legend_handles_labels(), loc="center", fontsize=7.5, title=legend, title_fontsize=7.5)

@@ -1,4 +1,7 @@
-"""MuJoCo: one step, semi-implicit Euler (its default) or RK4, many steps per Python call.  Contacts are off; pinned points are soft, as MuJoCo has them."""
+"""MuJoCo: one step, semi-implicit Euler (its default) or RK4, many steps per Python call.
+
+Contacts are off; pinned points are soft, as MuJoCo has them.
+"""
 
 from __future__ import annotations
 

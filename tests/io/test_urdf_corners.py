@@ -73,7 +73,8 @@ def test_either_end_of_a_joint_that_turns_without_end_is_said_to_be_unused(given
 
 def test_what_an_origin_does_not_say_is_zero():
     text = ROBOT.format(inertial=INERTIAL.format(MOMENTS), extension="")
-    for origin, xyz, rpy in (('xyz="1 2 3"', (1, 2, 3), (0, 0, 0)), ('rpy="0.1 0.2 0.3"', (0, 0, 0), (0.1, 0.2, 0.3)), ("", (0, 0, 0), (0, 0, 0))):
+    none = (0, 0, 0)
+    for origin, xyz, rpy in (('xyz="1 2 3"', (1, 2, 3), none), ('rpy="0.1 0.2 0.3"', none, (0.1, 0.2, 0.3)), ("", none, none)):
         placement = parse_robot(text.replace("</joint>", f"<origin {origin}/></joint>")).bodies["arm"].placement
         wanted = la.Pose(xyz=xyz, rpy=rpy)
         assert np.array_equal(placement.p, wanted.p) and np.array_equal(placement.R, wanted.R)

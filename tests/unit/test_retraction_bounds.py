@@ -1,4 +1,4 @@
-"""Bounds that certificates of steps with ball joints would rest on (docs/step-size, "How far certificates go"): above what is sampled, and sharp."""
+"""Bounds that certificates of steps with ball joints would rest on (docs/step-size): above what is sampled, and sharp."""
 
 from math import factorial
 

@@ -80,7 +80,8 @@ def test_orders_and_times_are_read_off():
 
 @pytest.mark.parametrize(("order", "holds"), [(2, True), (1, False)])
 def test_the_script_judges_by_the_curves(monkeypatch, order, holds):
-    curves = Curves({"Variational": curve(order, 1e-2), "MuJoCo Euler": curve(1, 1e-2), "RK4": curve(4, 1e-3)}, {"DART": "no: pip install x"})
+    points = {"Variational": curve(order, 1e-2), "MuJoCo Euler": curve(1, 1e-2), "RK4": curve(4, 1e-3)}
+    curves = Curves(points, {"DART": "no: pip install x"})
     monkeypatch.setattr(work_precision, "measure", lambda motion, quick: curves)
     result = script.make(True)
     assert result.claims[0].holds is holds

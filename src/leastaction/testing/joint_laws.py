@@ -38,7 +38,8 @@ def _check_description(joint: Joint) -> None:
     if joint.has_quaternion:
         demand(np.linalg.norm(joint.neutral()[-4:]), 1.0, ROUNDING, joint, "length of the quaternion of neutral()")
     stack = np.array([joint.neutral(), joint.neutral()])[:, : joint.nv if joint.charts > 1 else joint.nq]
-    demand(joint.reference_pose(stack), np.array([joint.reference_pose(q) for q in stack]), ROUNDING, joint, "reference_pose of two at once")
+    one_by_one = np.array([joint.reference_pose(q) for q in stack])
+    demand(joint.reference_pose(stack), one_by_one, ROUNDING, joint, "reference_pose of two at once")
     frame = joint.frame()
     demand(frame.T @ frame, np.eye(3), ROUNDING, joint, "orthonormality of frame()")
     assert np.linalg.det(frame) > 0, f"{joint!r}: frame() is left-handed"
