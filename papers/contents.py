@@ -15,6 +15,7 @@ PAPERS = {
     "bruedigam": "Brüdigam, Manchester 2020: Linear-Time Variational Integrators in Maximal Coordinates",
     "kobilarov": "Kobilarov 2014: Solvability of Geometric Integrators for Multi-body Systems",
     "si": "Si, Guenter 2010: Linear-Time Dynamics for Multibody Systems with General Joint Models",
+    "work": "All together: what an accuracy costs",
 }
 
 
@@ -57,6 +58,7 @@ ENTRIES = [
     Entry("si2010_fig2", "si", "Fig. 2", "the windmill"),
     Entry("si2010_fig3", "si", "Fig. 3", "a torus chain on a spline"),
     Entry("si2010_fig4", "si", "Fig. 4", "a board on a spline surface"),
+    Entry("work_precision", "work", "Work and precision", "error against time of the processor, with MuJoCo, Pinocchio and DART"),
 ]
 
 

@@ -53,19 +53,9 @@ def build(mechanism: la.Mechanism, dt: float, integrator: str) -> tuple[Any, lis
     """(model, places of our coordinates in theirs).  Constraints between points become `connect`."""
     import mujoco
     from benchmarks.peers.base import links_of
-    from benchmarks.peers.mujoco_ import mjcf
+    from benchmarks.peers.mujoco_ import compiled
 
     links = [replace(link, inertia=link.inertia + SMALLEST * np.eye(3)) for link in links_of(mechanism)]
-    own = mechanism.compile()
-    spec = mujoco.MjSpec.from_string(mjcf(mechanism, links, dt, integrator).replace('constraint="disable"', 'constraint="enable"'))
-    spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
-    for constraint in mechanism.constraints:
-        for name in (constraint.a, constraint.b):
-            link, pose = own.frames[name]
-            body = own.bodies[link - 1].name
-            place = own.frames[body][1].inverse() @ pose
-            if name not in [site.name for site in spec.sites]:
-                spec.body(body).add_site(name=name, pos=place.p)
-        spec.add_equality(type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=constraint.a, name2=constraint.b)
-    model = spec.compile()
+    model = compiled(mechanism, links, dt, integrator)
+    model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
     return model, [int(model.joint(link.name).qposadr[0]) for link in links]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import platform
 import sys
 import time
@@ -30,7 +31,8 @@ class Made:
 
     entry: Entry
     result: Result | None
-    seconds: float
+    seconds: float  #: that passed
+    processor: float = 0.0  #: seconds of the processor, with those of child processes
     failure: str = ""
 
     def verdicts(self) -> list[str]:
@@ -63,12 +65,17 @@ def make(entry: Entry, quick: bool) -> Made:
     """Run one script; what goes wrong in it is part of the report."""
     if not entry.made:
         return Made(entry, None, 0.0)
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), _processor()
     try:
         result, failure = entry.script().make(quick), ""
     except Exception:
         result, failure = None, traceback.format_exc()
-    return Made(entry, result, time.perf_counter() - began, failure)
+    return Made(entry, result, time.perf_counter() - began, _processor() - worked, failure)
+
+
+def _processor() -> float:
+    """Seconds of the processor so far, with those of child processes: what a figure costs on a machine that others use too."""
+    return sum(os.times()[:4])
 
 
 def summary(made: Made) -> str:
@@ -79,7 +86,7 @@ def summary(made: Made) -> str:
         f"  {c.verdict}: {c.says}\n      paper: {c.paper or '-'}; here: {c.ours}" + (f" ({c.reason})" if c.reason else "")
         for c in made.result.claims
     ]
-    return "\n".join([*lines, f"  {made.seconds:.1f} s"])
+    return "\n".join([*lines, f"  {made.seconds:.1f} s, {made.processor:.1f} s of the processor"])
 
 
 def page(made: list[Made], errata: list, quick: bool, names: list[str]) -> str:
@@ -101,7 +108,8 @@ def _facts(made: list[Made], quick: bool, names: list[str]) -> str:
     command = " ".join(["leastaction papers", *names, *(["--quick"] if quick else [])])
     kind = "short versions: fewer sizes, shorter runs, times taken once" if quick else "whole versions"
     return (
-        f"Written by {command} ({kind}) in {sum(m.seconds for m in made):.0f} s on {platform.machine()}, {platform.system()}, "
+        f"Written by {command} ({kind}) in {sum(m.seconds for m in made):.0f} s "
+        f"({sum(m.processor for m in made):.0f} s of the processor) on {platform.machine()}, {platform.system()}, "
         f"Python {platform.python_version()}, leastaction {la.__version__}. Times are of this machine; ratios are what to compare."
     )
 
@@ -113,11 +121,11 @@ def _overview(made: list[Made]) -> str:
         chips = " ".join(_chip(verdict, count) for verdict, count in Counter(m.verdicts()).items())
         rows.append(
             f"<tr><td>{_text(PAPERS[m.entry.paper].split(':')[0])}<td>{link}<td>{_text(m.entry.title)}<td>{chips}<td "
-            f"class=number>{m.seconds:.0f}</tr>"
+            f"class=number>{m.seconds:.0f}<td class=number>{m.processor:.0f}</tr>"
         )
     left_out = [entry for entry in ENTRIES if entry.key not in {m.entry.key for m in made}]
     note = f"<p>Not asked for in this run: {_text(', '.join(entry.key for entry in left_out))}.</p>" if left_out else ""
-    head = "<tr><th>paper<th><th>what is repeated<th>verdicts<th>s</tr>"
+    head = "<tr><th>paper<th><th>what is repeated<th>verdicts<th>s<th>of the processor</tr>"
     return f"<div class=wide><table><thead>{head}</thead>{''.join(rows)}</table></div>{note}"
 
 
@@ -129,7 +137,8 @@ def _section(m: Made) -> str:
     entry = m.entry
     command = f"leastaction papers {entry.key}"
     head = f"<section id={entry.key}><h3>{_text(entry.what)}: {_text(entry.title)}</h3>"
-    foot = f"<p class=command><code>{command}</code> <span>{m.seconds:.1f} s, script papers/{entry.key}.py</span></p></section>"
+    took = f"{m.seconds:.1f} s, {m.processor:.1f} s of the processor, script papers/{entry.key}.py"
+    foot = f"<p class=command><code>{command}</code> <span>{took}</span></p></section>"
     if m.result is None:
         words = f"<pre>{_text(m.failure)}</pre>" if m.failure else "<p>There is no script for it yet.</p>"
         return head + _chip(m.verdicts()[0]) + words + (foot if m.failure else "</section>")
@@ -154,7 +163,7 @@ def _claims(r: Result) -> str:
         + "</tr>"
         for c in r.claims
     ]
-    head = "<tr><th>what the paper says<th>its number<th>here<th>verdict</tr>"
+    head = "<tr><th>what is said<th>number of the paper<th>here<th>verdict</tr>"
     return f"<div class=wide><table class=claims><thead>{head}</thead>{''.join(rows)}</table></div>"
 
 

@@ -37,6 +37,22 @@ class PeerModel(Protocol):
         ...
 
 
+class Mover(Protocol):
+    """A peer that makes steps, to see where they lead."""
+
+    links: list[Link]
+
+    def set_state(self, q: Array, v: Array) -> None: ...
+
+    def timed(self, reps: int) -> float:
+        """Make `reps` steps; seconds per step."""
+        ...
+
+    def poses(self) -> Array:
+        """(links, 3, 4) rotation and position of every link in the world after the last step, in the user's frames."""
+        ...
+
+
 @dataclass(frozen=True)
 class Peer:
     """A column of the benchmark."""
@@ -47,6 +63,7 @@ class Peer:
     build: Callable[[la.Mechanism, float], PeerModel]  #: (mechanism, dt)
     max_dofs: int = 10**9  #: larger models need too much memory or time
     max_dofs_because: str = ""
+    loops: bool = False  #: does the adapter translate pinned points?
     note: str = ""  #: what a reader of the table has to know
 
     def supports(self, mechanism: la.Mechanism) -> str:
@@ -60,6 +77,8 @@ class Peer:
             dofs += body.joint.nv
         if mechanism.forces:
             return "forces are not translated"
+        if mechanism.constraints and not self.loops:
+            return "loops are not translated"
         return self.max_dofs_because if dofs > self.max_dofs else ""
 
 

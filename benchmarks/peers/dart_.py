@@ -18,11 +18,12 @@ class WorldStep:
         self.links = links_of(mechanism)
         self.skeleton = dart.dynamics.Skeleton(mechanism.name)
         bodies = {0: None}
-        joints = []
+        joints, self.bodies = [], []
         for link in self.links:
             joint, body = _add(self.skeleton, bodies[link.parent], link)
             bodies[link.index] = body
             joints.append(joint)
+            self.bodies.append(body)
             transform = dart.math.Isometry3()
             transform.set_rotation(link.placement.R)
             transform.set_translation(link.placement.p)
@@ -52,6 +53,9 @@ class WorldStep:
         for _ in range(reps):
             step()
         return (clock() - began) / reps
+
+    def poses(self) -> Array:
+        return np.array([np.array(body.getWorldTransform().matrix())[:3] for body in self.bodies])
 
     def mass_matrix(self) -> Array:
         return self.axes.mass_matrix(np.array(self.skeleton.getMassMatrix()))

@@ -1,4 +1,7 @@
-"""MuJoCo: one step, semi-implicit Euler (its default) or RK4, many steps per Python call.  Contacts and constraints off."""
+"""MuJoCo: one step, semi-implicit Euler (its default) or RK4, many steps per Python call.
+
+Contacts are off; pinned points are soft, as MuJoCo has them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ class Step:
 
     def __init__(self, mechanism: la.Mechanism, dt: float, integrator: str):
         self.links = links_of(mechanism)
-        self.model = mujoco.MjModel.from_xml_string(mjcf(mechanism, self.links, dt, integrator))
+        self.model = compiled(mechanism, self.links, dt, integrator)
         self.data = mujoco.MjData(self.model)
         joints = [self.model.joint(link.name) for link in self.links]
         self.first_q = [int(j.qposadr[0]) for j in joints]
@@ -40,6 +43,11 @@ class Step:
             raise FloatingPointError("MuJoCo became unstable while it was timed; the times are of no use")
         return seconds
 
+    def poses(self) -> Array:
+        mujoco.mj_kinematics(self.model, self.data)
+        bodies = [self.data.body(link.name) for link in self.links]
+        return np.array([np.column_stack([body.xmat.reshape(3, 3), body.xpos]) for body in bodies])
+
     def mass_matrix(self) -> Array:
         full = np.zeros((self.model.nv, self.model.nv))
         mujoco.mj_fullM(self.model, self.data, full)
@@ -53,6 +61,24 @@ def _free_velocity(R: Array) -> Array:
     """(omega, v) in body axes -> (v in world axes, omega in body axes)."""
     zero = np.zeros((3, 3))
     return np.block([[zero, R], [np.eye(3), zero]])
+
+
+def compiled(mechanism: la.Mechanism, links: list[Link], dt: float, integrator: str):
+    """The mechanism as a model of MuJoCo; constraints between points become `connect`."""
+    text = mjcf(mechanism, links, dt, integrator)
+    if not mechanism.constraints:
+        return mujoco.MjModel.from_xml_string(text)
+    spec = mujoco.MjSpec.from_string(text.replace('constraint="disable"', 'constraint="enable"'))
+    own = mechanism.compile()
+    for constraint in mechanism.constraints:
+        for name in (constraint.a, constraint.b):
+            link, pose = own.frames[name]
+            body = own.bodies[link - 1].name if link else "world"
+            place = own.frames[body][1].inverse() @ pose if link else pose
+            if name not in [site.name for site in spec.sites]:
+                spec.body(body).add_site(name=name, pos=place.p)
+        spec.add_equality(type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=constraint.a, name2=constraint.b)
+    return spec.compile()
 
 
 def mjcf(mechanism: la.Mechanism, links: list[Link], dt: float, integrator: str) -> str:
@@ -92,7 +118,7 @@ def _numbers(values) -> str:
 def _peer(name: str, integrator: str) -> Peer:
     return Peer(
         name, mujoco.__version__, tuple(_TYPES), lambda mechanism, dt: Step(mechanism, dt, integrator),
-        max_dofs=400, max_dofs_because="its XML reader does not nest that deep",
+        max_dofs=400, max_dofs_because="its XML reader does not nest that deep", loops=True,
     )  # fmt: skip
 
 

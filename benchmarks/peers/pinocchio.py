@@ -1,4 +1,4 @@
-"""Pinocchio: one call of the articulated-body algorithm from Python (it has no integrator of its own)."""
+"""Pinocchio: one call of the articulated-body algorithm from Python.  It has no integrator of its own; Runge-Kutta around it is `Rk4`."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Aba:
             own = [3, 4, 5, 0, 1, 2] if isinstance(link.joint, la.Free) else range(link.joint.nv)
             for j, k in enumerate(own):
                 self.order[link.vi + j] = start + k
+        self.joint_of = joint_of
         self.start_q = [self.model.joints[joint_of[link.index]].idx_q for link in self.links]
 
     def set_state(self, q: Array, v: Array) -> None:
@@ -58,6 +59,75 @@ class Aba:
 
     def acceleration(self) -> Array:
         return np.array(pin.aba(self.model, self.data, self.q, self.v, self.tau))[self.order]
+
+
+class Rk4(Aba):
+    """Steps of the classical Runge-Kutta method around `pin.aba`, from Python, as its users write them.
+
+    Quaternions are integrated as coordinates and brought back to length one, so that the order is 4 with ball and free joints too.
+    """
+
+    def __init__(self, mechanism: la.Mechanism, dt: float):
+        super().__init__(mechanism, dt)
+        self.dt = dt
+        self.balls: list[tuple[int, int, int]] = []  # where the translation (-1: none), quaternion and turning of such a joint stand
+        for link, start in zip(self.links, self.start_q, strict=True):
+            turning = self.model.joints[self.joint_of[link.index]].idx_v
+            if isinstance(link.joint, la.Free):
+                self.balls.append((start, start + 3, turning + 3))
+            elif isinstance(link.joint, la.Spherical):
+                self.balls.append((-1, start, turning))
+        self.plain = [  # (coordinate, velocity) of all others
+            (start + k, self.model.joints[self.joint_of[link.index]].idx_v + k)
+            for link, start in zip(self.links, self.start_q, strict=True)
+            for k in range(link.joint.nv)
+            if not isinstance(link.joint, (la.Free, la.Spherical))
+        ]
+        self.flat = np.array(self.plain, dtype=int).reshape(-1, 2).T
+
+    def _rates(self, q: Array, v: Array) -> Array:
+        """dq/dt"""
+        if not self.balls:
+            return v
+        rate = np.empty_like(q)
+        rate[self.flat[0]] = v[self.flat[1]]
+        for place, turn, turning in self.balls:
+            x, y, z, w = q[turn : turn + 4]
+            a, b, c = v[turning : turning + 3]
+            rate[turn : turn + 4] = (
+                0.5 * (w * a + y * c - z * b), 0.5 * (w * b + z * a - x * c), 0.5 * (w * c + x * b - y * a), -0.5 * (x * a + y * b + z * c),
+            )  # fmt: skip
+            if place >= 0:
+                rotation = pin.Quaternion(w, x, y, z).normalized().toRotationMatrix()
+                rate[place : place + 3] = rotation @ v[turning - 3 : turning]
+        return rate
+
+    def timed(self, reps: int) -> float:
+        aba, model, data, tau, h, rates = pin.aba, self.model, self.data, self.tau, self.dt, self._rates
+        place = (lambda q: pin.normalize(model, q)) if self.balls else (lambda q: q)
+        q, v = self.q, self.v
+        began = clock()
+        for _ in range(reps):
+            q1, a1 = rates(q, v), aba(model, data, q, v, tau).copy()
+            vb = v + h / 2 * a1
+            qb = place(q + h / 2 * q1)
+            q2, a2 = rates(qb, vb), aba(model, data, qb, vb, tau).copy()
+            vc = v + h / 2 * a2
+            qc = place(q + h / 2 * q2)
+            q3, a3 = rates(qc, vc), aba(model, data, qc, vc, tau).copy()
+            vd = v + h * a3
+            qd = place(q + h * q3)
+            q4, a4 = rates(qd, vd), aba(model, data, qd, vd, tau)
+            q = place(q + h / 6 * (q1 + 2 * q2 + 2 * q3 + q4))
+            v = v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        seconds = (clock() - began) / reps
+        self.q, self.v = q, v
+        return seconds
+
+    def poses(self) -> Array:
+        pin.forwardKinematics(self.model, self.data, self.q)
+        places = [self.data.oMi[self.joint_of[link.index]] for link in self.links]
+        return np.array([np.column_stack([pose.rotation, pose.translation]) for pose in places])
 
 
 def _joint(joint: la.joints.Joint):

@@ -292,3 +292,8 @@ def test_shapes_and_meshes_stay_in_their_folders(tmp_path):
     path.write_text(sdf(link("a", inside=INERTIAL + shapes.format("../../secret.stl")), HELD))
     with pytest.raises(la.FormatError, match="lies outside"):
         la.load(path)
+
+
+def test_a_mass_that_is_not_given_and_may_be_missing_is_none():
+    text = sdf(link("a", inside=INERTIAL.replace("<mass>2</mass>", "")), HELD)
+    assert parse_model(text, ignore=["inertial"]).bodies["a"].mass == 0.0

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import leastaction as la
 from leastaction.io.expressions import parse
 from leastaction.io.sexp import parse_mechanism, write
+from leastaction.io.sexp_reader import keeps
 
 ALL_FORCES = """
 (SYSTEM (GRAVITY 0 0 -9.81)  ; Table II: capitals, bare numbers, (D "name"), strings as numbers
@@ -321,3 +322,11 @@ def test_motions_of_load(tmp_path):
         la.load(path, motions={"cart": 1.0, "b": 2.0})
     with pytest.raises(la.FormatError, match="motions = 3"):
         la.load(path, motions=3)
+
+
+def test_turns_that_keep_the_directions_of_a_constraint():
+    """About the one direction, or about the normal of two; any other turn leaves them."""
+    x, y, z = np.eye(3)
+    assert keeps(z, -z, np.array([z])) and keeps(z, z, np.array([x, y])) and keeps(z, z, 2.0 * np.array([x + y, x]))
+    assert not keeps(z, z, np.array([x])) and not keeps(z, z, np.array([z, x])) and not keeps(z, x, np.array([z]))
+    assert not keeps(z, z, np.array([x + z])) and not keeps(z, z, np.eye(3))

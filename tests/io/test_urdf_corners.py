@@ -61,3 +61,35 @@ def test_a_mesh_without_a_scale_has_its_own_size(tmp_path):
     visual = '<visual><geometry><mesh filename="a.stl"/></geometry></visual>'
     file.write_text(ROBOT.format(inertial=INERTIAL.format(MOMENTS) + visual, extension=""), encoding="utf-8")
     assert [shape.shape.scale for shape in la.load(file).shapes] == [(1.0, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize("given", ['lower="-1"', 'upper="1"', 'lower="-1" upper="1"'])
+def test_either_end_of_a_joint_that_turns_without_end_is_said_to_be_unused(given):
+    text = ROBOT.format(inertial=INERTIAL.format(MOMENTS), extension="").replace("</joint>", f"<limit {given} effort='3'/></joint>")
+    assert any("turn without end" in note for note in parse_robot(text).notes)
+    quiet = parse_robot(text.replace(given, ""))
+    assert not any("turn without end" in note for note in quiet.notes)
+
+
+def test_what_an_origin_does_not_say_is_zero():
+    text = ROBOT.format(inertial=INERTIAL.format(MOMENTS), extension="")
+    none = (0, 0, 0)
+    for origin, xyz, rpy in (('xyz="1 2 3"', (1, 2, 3), none), ('rpy="0.1 0.2 0.3"', none, (0.1, 0.2, 0.3)), ("", none, none)):
+        placement = parse_robot(text.replace("</joint>", f"<origin {origin}/></joint>")).bodies["arm"].placement
+        wanted = la.Pose(xyz=xyz, rpy=rpy)
+        assert np.array_equal(placement.p, wanted.p) and np.array_equal(placement.R, wanted.R)
+
+
+@pytest.mark.parametrize("placement", [la.Pose(xyz=(0, 0, 1)), la.Pose(rpy=(0, 0, 1)), la.Pose()], ids=["moved", "turned", "at the origin"])
+@pytest.mark.parametrize("framed", [False, True])
+def test_a_standing_body_stays_where_it_is_when_written_and_read(tmp_path, placement, framed):
+    mech = la.Mechanism(name="stand")
+    mech.add_body("post", joint=la.Fixed(), placement=placement, mass=1.0, inertia=(0.1, 0.1, 0.1))
+    mech.add_body("arm", "post", la.Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    if framed:
+        mech.add_frame("corner", "world", la.Pose(xyz=(1, 2, 3)))
+    mech.save(tmp_path / "stand.urdf")
+    again = la.load(tmp_path / "stand.urdf").compile()
+    for name in ("arm", *(["corner"] if framed else [])):
+        one, other = (la.dynamics.pose(m, m.neutral(), name) for m in (mech.compile(), again))
+        assert np.allclose(one.p, other.p, rtol=0.0, atol=1e-12) and np.allclose(one.R, other.R, rtol=0.0, atol=1e-12)

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from support.symbolic_samples import symbolic_samples
+from support.trees import how_many
 
 import leastaction as la
 from leastaction.dynamics import discrete
 from leastaction.joints import ALL
 from leastaction.testing import Kinematics, arriving_momentum, leaving_momentum, random_mechanism, random_state
 
-TREES = 200
-CHUNK = 25
+TREES = how_many(200)
+CHUNK = min(25, TREES)
 RETRACTIONS = ["cayley", "exp"]
 QUADRATURES = ["trapezoid", "midpoint"]
 TOLERANCE = 1e-9  # relative to the largest momentum

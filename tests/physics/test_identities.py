@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.symbolic_samples import symbolic_samples
+from support.trees import how_many
 
 import leastaction as la
 from leastaction.forces import Damper, LinearSpring, NonlinearSpring, Spring, UserPotential
@@ -12,7 +13,7 @@ from leastaction.testing import matrices as mat
 from leastaction.testing.action import mass_matrix, potential, spatial_inertia, spring_energy, user_energy, wrench_work
 from leastaction.testing.joint_alone import derivative
 
-TREES = range(200)
+TREES = range(how_many(200))
 STEP = 1e-40  # complex step, the one of testing.action
 TOLERANCE = 1e-10
 

@@ -1,7 +1,7 @@
 """The mutation run: mutants are one token away from the source, repeatable, and a test that looks kills them."""
 
 import pytest
-from mutation.__main__ import ROOMS, ROOT, Copy
+from mutation.__main__ import ROOMS, ROOT, TESTS, Copy, suite_for
 from mutation.mutants import chosen, mutants
 
 PACKAGE = ROOT / "src" / "leastaction"
@@ -38,9 +38,16 @@ def test_the_same_seed_draws_the_same_mutants():
 
 
 def test_rooms_and_their_tests_exist():
-    for room, tests in ROOMS.items():
-        assert (PACKAGE / room).is_dir() or list(PACKAGE.glob(f"{room}*.py"))
+    for beginning, tests in TESTS.items():
+        assert beginning.split("/")[0] in ROOMS
+        assert (PACKAGE / beginning).is_dir() or list(PACKAGE.glob(f"{beginning}*.py"))
         assert all((ROOT / test).is_file() for test in tests)
+    for room in ROOMS:
+        assert all(suite_for(path.relative_to(PACKAGE).as_posix()) for path in (PACKAGE / room).rglob("*.py"))
+
+
+def test_the_tests_of_a_file_are_those_of_the_longest_beginning():
+    assert suite_for("joints/charts.py") == TESTS["joints/charts"] != TESTS["joints"] == suite_for("joints/free.py")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # Python 3.12 warns where there are threads

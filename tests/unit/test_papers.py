@@ -38,9 +38,8 @@ def test_every_figure_has_a_script_and_a_line_in_the_documentation():
         assert entry.made, f"{entry.key} has no script"
         assert callable(entry.script().make)
         assert entry.key in page
-    scripts = {path.stem for path in (ROOT / "papers").glob("*20*_*.py")}
-    helpers = {"si2010_motion", "kobilarov2014_certificate"}
-    assert scripts - helpers == {entry.key for entry in contents.ENTRIES}
+    scripts = {path.stem for path in (ROOT / "papers").glob("*_*.py") if "def make(" in path.read_text(encoding="utf-8")}
+    assert scripts == {entry.key for entry in contents.ENTRIES}
 
 
 def test_the_report_has_every_verdict_and_the_command(folder):
@@ -100,7 +99,7 @@ def test_errata_show_what_they_claim(erratum):
 
 
 def test_every_paper_has_a_disagreement():
-    assert set(disagreements.DEMONSTRATIONS) == set(contents.PAPERS)
+    assert set(disagreements.DEMONSTRATIONS) == set(contents.PAPERS) - {"work"}  # a comparison, no paper
 
 
 def test_names_that_do_not_exist_are_refused(tmp_path, capsys):

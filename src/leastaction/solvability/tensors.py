@@ -38,7 +38,7 @@ def screws(joint: Joint) -> Array:
         return np.array([motion.screw() for motion in motions]).reshape(-1, 6)
     raise StateError(
         f"joint {joint!r} has no certified bounds: they need a product of screws in plain coordinates (all joints but Spherical, Free and "
-        "symbolic ones); use the sampled estimates"
+        "symbolic ones); use the sampled estimates, or Universal and Revolute joints in place of Spherical"
     )
 
 

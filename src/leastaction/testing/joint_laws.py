@@ -35,6 +35,11 @@ def _check_description(joint: Joint) -> None:
     assert len(joint.coordinates) == joint.nq, f"{joint!r}: {len(joint.coordinates)} coordinate names for nq = {joint.nq}"
     assert len(joint.angular) == joint.nv, f"{joint!r}: {len(joint.angular)} entries of `angular` for nv = {joint.nv}"
     assert joint.neutral().shape == (joint.nq,), f"{joint!r}: neutral() has shape {joint.neutral().shape}"
+    if joint.has_quaternion:
+        demand(np.linalg.norm(joint.neutral()[-4:]), 1.0, ROUNDING, joint, "length of the quaternion of neutral()")
+    stack = np.array([joint.neutral(), joint.neutral()])[:, : joint.nv if joint.charts > 1 else joint.nq]
+    one_by_one = np.array([joint.reference_pose(q) for q in stack])
+    demand(joint.reference_pose(stack), one_by_one, ROUNDING, joint, "reference_pose of two at once")
     frame = joint.frame()
     demand(frame.T @ frame, np.eye(3), ROUNDING, joint, "orthonormality of frame()")
     assert np.linalg.det(frame) > 0, f"{joint!r}: frame() is left-handed"
