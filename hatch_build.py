@@ -32,7 +32,8 @@ class Bitcode(BuildHookInterface):
         folder = WANTED
         if WANTED == "1":
             folder = self.made = tempfile.mkdtemp()
-            environment = {**os.environ, "PYTHONPATH": str(Path(self.root) / "src")}
+            # with what pip has put where this process finds it, and nobody else does
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(self.root) / "src"), *filter(None, sys.path)])}
             subprocess.run([sys.executable, "-m", "leastaction", "cache", "--bitcode", folder], env=environment, check=True)
         elif not Path(WANTED).is_dir():
             raise FileNotFoundError(f"LEASTACTION_BUILD_BITCODE={WANTED} is neither 0, 1 nor a folder")
