@@ -223,7 +223,8 @@ def test_numbers_of_other_types_do_not_enter():
 def test_a_quicker_look_sees_the_same():
     usual = (record(), A, 3, 2.0)
     others = [
-        usual, (record(), A, 3, 2), (record(), A, True, 2.0), (record(), A[None], 3, 2.0), (record(y=A.astype(int)), A, 3, 2.0), (record(), A, 3),
+        usual, (record(), A, 3, 2), (record(), A, True, 2.0), (record(), A[None], 3, 2.0), (record(y=A.astype(int)), A, 3, 2.0),
+        (record(), A, 3),
         (record(count=1.0), A, 3, 2.0), (record(nothing=A), A, 3, 2.0), (tuple(record()), A, 3, 2.0), (None, A, 3, 2.0), (A, A, 3, 2.0),
     ]  # fmt: skip
     for arguments in others:
