@@ -22,18 +22,18 @@ from .report import machine, number, table
 LINKS = (100, 1000, 10_000, 100_000)
 DT = 1e-4  # s: stable below 2 / omega_max, and a long chain under its own weight swings fast at the top
 BEND = 0.785  # rad, of the first joint
-MOVED = 2_000_000  # links times steps that are timed
+MOVED = 2_000_000
 
 
-def simulate(links: int) -> dict[str, float]:
-    """Seconds and megabytes of one chain, in this process."""
+def simulate(links: int, moved: int = MOVED) -> dict[str, float]:
+    """Seconds and megabytes of one chain, in this process; moved: links times steps that are timed."""
     assert la.simulate(la.examples.chain(2).compile(), dt=DT, steps=2).energy[0] < 0.0  # imports, loads or compiles
     before = _megabytes()
     began = time.process_time()
     model = la.examples.chain(links).compile()
     described = time.process_time() - began
     sim = la.Simulator(model, dt=DT, q={"link1": BEND})
-    chunk = max(2, MOVED // links // 5)
+    chunk = max(2, moved // links // 5)
     best, worst = np.inf, 0.0
     energy = sim.run(1, progress=False, record_every=1).energy[0]
     for _ in range(5):

@@ -175,7 +175,7 @@ def held_by_servos() -> tuple[float, float]:
         mech.add_servo(la.Servo(name, kp=KP, kd=KD))
     model = mech.compile()
     pose = _bent(model)
-    run = la.simulate(model, dt=LONG_STEP, duration=HELD, q=pose, targets=pose)
+    run = la.simulate(model, dt=LONG_STEP, duration=HELD, q=pose, targets={name: pose[model.q_slice(name)][0] for name in joints})
     assert run.converged, run.message
     return float(np.abs(run.q - pose).max()), float(np.abs(run.v[len(run) // 2 :]).max())
 
@@ -188,8 +188,8 @@ def held_by_a_law() -> tuple[float, str]:
     while sim.t < HELD:
         try:
             sim.step(KP * (pose - sim.q) - KD * sim.v)
-        except la.LeastActionError as error:
-            return sim.t, f"{type(error).__name__}"
+        except la.ConvergenceError:
+            return sim.t, "thrown about so violently that a step has no solution"
         if (fastest := np.abs(sim.v).max()) > 1e3:
             return sim.t, f"a joint turns with {fastest:.0g} rad/s"
     return sim.t, "it stands"
