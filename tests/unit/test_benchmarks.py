@@ -220,7 +220,7 @@ def test_the_page_of_small_runs_renders(monkeypatch):
 
 def test_the_pages_of_long_chains_and_of_robots_over_time_render(monkeypatch):
     chains, energy = load("long_chains"), load("robot_energy")
-    long = {"described": 9.0, "step": 0.05, "evaluations": 2.0, "energy": 1e-6, "memory": 700.0}
+    long = {"described": 9.0, "step": 0.05, "evaluations": 2.0, "memory": 700.0}
     text = chains.text({3: chains.simulate(3, moved=30), 100_000: long})
     assert_tables_are_whole(text)
     assert "100,000" in text and "500" in text  # ns per link
