@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
 
-.PHONY: demo test thorough public bounds combinations fuzz mutation lint robots kills dead-points pools cache-trouble soak memory wheel bench papers docs thumbnails \
+.PHONY: demo test thorough public bounds combinations fuzz mutation lint robots kills dead-points pools cluster cache-trouble soak memory wheel bench papers docs thumbnails \
     screenshots picture clean
 
 demo: $(VENV)/.ready-plot
@@ -70,6 +70,11 @@ dead-points: $(VENV)/.ready-test
 pools: $(VENV)/.ready-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check joblib
 	PYTHONPATH=tests $(BIN)/python -m support.pools
+
+# ten thousand runs on a Dask cluster of two workers, one of which is killed: all there, none twice, the bits of one process (make cluster RUNS=500)
+RUNS ?= 10000
+cluster: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.cluster $(RUNS)
 
 # damaged files, full disks, kills while compiling, ...: the cache of machine code may be slow, never wrong
 cache-trouble: $(VENV)/.ready-test

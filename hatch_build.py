@@ -32,7 +32,8 @@ class Bitcode(BuildHookInterface):
         folder = WANTED
         if WANTED == "1":
             folder = self.made = tempfile.mkdtemp()
-            environment = {**os.environ, "PYTHONPATH": str(Path(self.root) / "src")}
+            path = [str(Path(self.root) / "src"), os.environ.get("PYTHONPATH")]  # by which pip finds what it has installed for this
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
             subprocess.run([sys.executable, "-m", "leastaction", "cache", "--bitcode", folder], env=environment, check=True)
         elif not Path(WANTED).is_dir():
             raise FileNotFoundError(f"LEASTACTION_BUILD_BITCODE={WANTED} is neither 0, 1 nor a folder")

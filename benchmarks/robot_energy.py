@@ -1,4 +1,4 @@
-"""Robots over time: energy of a robot that is thrown, and loops that have to stay closed for a minute; MuJoCo beside it.
+"""Robots over time: energy of a robot that is thrown, loops for a minute, a robot held by stiff servos; MuJoCo beside them.
 
 `python -m benchmarks robot_energy` writes docs/robot-energy.md.  The first is the ANYmal case of SimBenchmark (leggedrobotics): the robot
 is pushed up with twice its weight for a second, then flies freely for two, all joints loose.
@@ -21,6 +21,7 @@ from .report import table
 STEP = 1e-3
 PUSHED, FREE = 1.0, 2.0  # s
 MINUTE = 60.0
+KP, KD, LONG_STEP, HELD = 1e4, 1e2, 1e-2, 10.0  # Nm/rad, Nms/rad, s, s
 EVERY = 20  # steps between two that are looked at, of loops
 _ORDERS = {
     "`la.Variational()`": la.Variational(), "order 4": la.Composition(la.Variational(tol=1e-12), order=4),
@@ -155,6 +156,49 @@ def closed(mech: la.Mechanism, guess: list[float] | None, swings: bool) -> list[
     return outcomes
 
 
+# ------------------------------------------------------------------------------------------------ servos
+
+
+def talos() -> tuple[la.Mechanism, list[str]]:
+    """Talos hanging by its base, and its joints of one degree of freedom."""
+    root = robots.folder()
+    assert root is not None
+    mech = robots.read(root / "talos_data" / "robots" / "talos_reduced.urdf", False, ("friction", "mimic", "limits", "damping")).mechanism
+    assert mech is not None
+    return mech, [body.joint_name for body in mech.bodies.values() if body.joint.nv == 1]
+
+
+def held_by_servos() -> tuple[float, float]:
+    """Talos held with stiff gains at long steps: how far it sags, rad, and its largest speed in the second half, rad/s."""
+    mech, joints = talos()
+    for name in joints:
+        mech.add_servo(la.Servo(name, kp=KP, kd=KD))
+    model = mech.compile()
+    pose = _bent(model)
+    run = la.simulate(model, dt=LONG_STEP, duration=HELD, q=pose, targets={name: pose[model.q_slice(name)][0] for name in joints})
+    assert run.converged, run.message
+    return float(np.abs(run.q - pose).max()), float(np.abs(run.v[len(run) // 2 :]).max())
+
+
+def held_by_a_law() -> tuple[float, str]:
+    """The same gains as forces that are held over each step: (time it lasted, s, how it ended)."""
+    model = talos()[0].compile()
+    pose = _bent(model)
+    sim = la.Simulator(model, dt=LONG_STEP, q=pose)
+    while sim.t < HELD:
+        try:
+            sim.step(KP * (pose - sim.q) - KD * sim.v)
+        except la.ConvergenceError:
+            return sim.t, "thrown about so violently that a step has no solution"
+        if (fastest := np.abs(sim.v).max()) > 1e3:
+            return sim.t, f"a joint turns with {fastest:.0g} rad/s"
+    return sim.t, "it stands"
+
+
+def _bent(model: la.Model) -> np.ndarray:
+    return 0.3 * np.sin(np.arange(model.nq))
+
+
 def _beside():
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
     from support import mjcf  # how tests compare with MuJoCo
@@ -181,13 +225,24 @@ def page(quick: bool, passes: int) -> str:
     ]  # fmt: skip
     return _PAGE.format(
         moving=flight["order 6"][1], flight=table(["", "mean squared error, J^2", "asked"], rows), step=1e3 * STEP,
-        loops=table(["mechanism", "", "closure, m or rad", "energy / swing", "asked: 1e-10"], closures),
+        loops=table(["mechanism", "", "closure, m or rad", "energy / swing", "asked: 1e-10"], closures), servos=_servos(),
+        kp=KP, kd=KD, long=1e3 * LONG_STEP,
     )  # fmt: skip
 
 
 def _verdict(name: str, error: float) -> str:
     limit = _LIMITS.get(name)
     return "" if limit is None else f"<= {limit:g}: {'holds' if error <= limit else 'MISSED'}"
+
+
+def _servos() -> str:
+    sag, speed = held_by_servos()
+    lasted, ended = held_by_a_law()
+    rows = [
+        ["`la.Servo`", f"{HELD:g} s", f"sags by {sag:.1e} rad; fastest joint in the second half {speed:.0e} rad/s"],
+        ["`tau = kp (pose - q) - kd v`, held over each step", f"{lasted:.2f} s", ended],
+    ]
+    return table(["", "lasts", "how it ends"], rows)
 
 
 def _closed(outcome: Outcome) -> str:
@@ -213,4 +268,12 @@ A four-bar linkage, closed by `<connect>`, and by a `<weld>` in the middle of it
 equalities are soft; closure is the largest error of an equation, measured by the same function for all.
 
 {loops}
+
+## Held by servos
+
+Talos of `example-robot-data` (32 joints, no dampers) hangs by its base with bent joints and is held there with kp = {kp:g} Nm/rad and
+kd = {kd:g} Nms/rad, in steps of {long:g} ms: by [servos](actuation.md), whose force is taken at the end of the step, and by the same law in
+Python.
+
+{servos}
 """

@@ -102,6 +102,8 @@ def yes_or_no(value: bool, what: str) -> bool:
 
 def time_step(dt: float) -> float:
     """Length of a step, s."""
+    if type(dt) is float and 0.0 < dt < np.inf:
+        return dt
     array, _ = _as_floats(dt)
     if array is None or array.shape != ():
         raise StateError(f"dt = {shown(dt)} is not a number of seconds")

@@ -1,5 +1,6 @@
 """`leastaction cache`: what is kept where, and clearing it."""
 
+import ast
 import json
 import os
 import subprocess
@@ -107,3 +108,13 @@ def test_warm_runs_everything():
     assert done.returncode == 0, done.stderr
     for word in ("Variational", "Maximal", "AdaptiveStep", "linearisation"):
         assert word in done.stderr
+
+
+def test_everything_is_found_without_the_extras():
+    """A wheel is built where nothing but the dependencies is installed."""
+    extras = ("gymnasium", "matplotlib", "mujoco", "h5py", "distributed", "websockets", "trimesh", "pandas", "xarray")
+    without = f"import sys; sys.modules.update(dict.fromkeys({extras}))"
+    code = f"{without}; from leastaction.cli.cache import all_integrators; print(all_integrators())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert {"Variational", "Maximal", "Composition", "RK4"} <= set(ast.literal_eval(done.stdout))

@@ -32,10 +32,11 @@ def sums(path):
         return {name: hashlib.sha256(file[name][...].tobytes()).hexdigest() for name in file if name != "header"}
 
 
-def wait_for_flush(index: Path) -> None:
-    """Until the child has made something safe, or is finished."""
+def wait_for_flush(index: Path, finished: Path, seconds: float = 60.0) -> None:
+    """Until the child has made something safe, or is finished; on a busy machine that takes a while."""
     stamp = index.stat().st_mtime_ns if index.exists() else 0
-    for _ in range(1000):
+    latest = time.monotonic() + seconds
+    while time.monotonic() < latest and not finished.exists():
         time.sleep(0.002)
         with suppress(FileNotFoundError):
             if index.stat().st_mtime_ns != stamp:
@@ -62,7 +63,7 @@ def main(kills: int, steps: int) -> dict:
             finally:
                 os._exit(0)
         if rng.random() < 0.8:
-            wait_for_flush(stream.unfinished(path) / "index.npz")
+            wait_for_flush(stream.unfinished(path) / "index.npz", path)
         time.sleep(rng.uniform(0.0, 0.03))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)

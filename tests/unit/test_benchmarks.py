@@ -218,6 +218,19 @@ def test_the_page_of_small_runs_renders(monkeypatch):
     assert "| 0.050 ms | <= 0.1 ms  | holds |" in text and "200,000" in text
 
 
+def test_the_pages_of_long_chains_and_of_robots_over_time_render(monkeypatch):
+    chains, energy = load("long_chains"), load("robot_energy")
+    long = {"described": 9.0, "step": 0.05, "evaluations": 2.0, "memory": 700.0}
+    text = chains.text({3: chains.simulate(3, moved=30), 100_000: long})
+    assert_tables_are_whole(text)
+    assert "100,000" in text and "500" in text  # ns per link
+    monkeypatch.setattr(energy, "held_by_servos", lambda: (1e-3, 1e-12))
+    monkeypatch.setattr(energy, "held_by_a_law", lambda: (0.02, "it falls"))
+    assert_tables_are_whole(energy._servos())
+    given = {"moving": 1.0, "flight": "", "step": 1.0, "loops": "", "servos": "", "kp": energy.KP, "kd": energy.KD, "long": 10.0}
+    assert "10000 Nm/rad" in energy._PAGE.format(**given)
+
+
 def test_flip_times_are_those_of_simulations():
     flips = load("flip_times")
     times, many = flips.flip_times(4, specialised=False)

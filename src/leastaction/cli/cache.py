@@ -106,7 +106,7 @@ def warm(*beginning: Any) -> None:
 
     beginning: what every process does first, a function and its arguments
     """
-    integrators = [name for name in la.__all__ if _is_integrator(getattr(la, name))]
+    integrators = all_integrators()
     tasks: list[tuple[Callable[..., str], tuple[str, ...]]] = [(_simulate, (name, "loop")) for name in ("Maximal", "Variational", "RK4")]
     tasks += [(task, (name, "chain")) for name in integrators for task in (_simulate, _roll_out)]
     tasks += [(_simulate, ("Variational", "driven")), (_simulate, ("Variational", "rolling"))]
@@ -115,6 +115,11 @@ def warm(*beginning: Any) -> None:
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), beginning[0] if beginning else None, beginning[1:]) as pool:
         for task in as_completed([pool.submit(_timed, *task) for task in tasks]):
             print(task.result(), file=sys.stderr, flush=True)
+
+
+def all_integrators() -> list[str]:
+    """Their names.  Only classes are looked at: a room may need a package that is not installed."""
+    return [name for name in la.__all__ if name[0].isupper() and _is_integrator(getattr(la, name))]
 
 
 def _is_integrator(thing: object) -> bool:

@@ -79,6 +79,7 @@ class Entry:
         self.py_func = function
         self._compile_function = compile_function
         self._compiled: dict[Hashable, Callable[..., Any]] = {}
+        self._last: tuple[tuple[Hashable, ...], Callable[[tuple[Any, ...]], bool]] = (), _no  # kinds looked at last; are others plainly so?
         self.addresses: dict[tuple[Any, ...], tuple[Any, int]] = {}  #: types of arguments -> type of the result, machine code
         code = function.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
@@ -94,10 +95,15 @@ class Entry:
 
     def kinds(self, arguments: tuple[Any, ...]) -> tuple[Hashable, ...]:
         """The kind of every argument; TypeError if one of them must not enter."""
+        last, plainly_so = self._last  # both at once: other threads come by too
+        if plainly_so(arguments):
+            return last
         try:
-            return tuple([kind(a) for a in arguments])
+            found = tuple([kind(a) for a in arguments])
         except _Refused:
             raise TypeError(f"{self}: {_found(self.parameters, arguments)}; {_BLAME}") from None
+        self._last = found, _long_look(found) if found == last else _no  # written out for those who come again
+        return found
 
     def compiled(self, kinds: tuple[Hashable, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The machine code for arguments of these kinds."""
@@ -173,6 +179,46 @@ def _unknown(seen: list[Any], arguments: tuple[Any, ...]) -> bool:
     return False
 
 
+def _no(arguments: tuple[Any, ...]) -> bool:
+    return False
+
+
+def _is_not(name: str, what: Hashable) -> str:
+    """The condition that a value which is no record is not plainly of this kind, as source."""
+    if isinstance(what, int):
+        ndim, dtype = (what, "FLOAT") if what >= 0 else (-1 - what, "INT")
+        return f"type({name}) is not ndarray or {name}.dtype is not {dtype} or {name}.ndim != {ndim} or not {name}.flags.carray"
+    return f"{name} is not None" if what == "None" else f"type({name}) is not {what}"
+
+
+def _made(source: str, **scope: Any) -> Any:
+    """The function `look` of a source."""
+    names: dict[str, Any] = {"ndarray": np.ndarray, "FLOAT": _FLOAT, "INT": _INT, **scope}
+    exec(source, names)
+    return names["look"]
+
+
+@functools.lru_cache(maxsize=256)
+def _long_look(kinds: tuple[Hashable, ...]) -> Callable[[tuple[Any, ...]], bool]:
+    """A function (arguments) -> are they plainly of these kinds, with all that is in their records?  Written out: a third of the time."""
+    lines, classes = [f"if len(arguments) != {len(kinds)}: return False"], {}
+
+    def unpack(name: str, members: tuple[Hashable, ...]) -> None:
+        names = [f"{name}_{k}" for k in range(len(members))]
+        if names:
+            lines.append(f"{', '.join(names)}, = {name}")
+        for member, what in zip(names, members, strict=True):
+            if isinstance(what, tuple):
+                classes[f"C{member}"] = what[0]
+                lines.append(f"if type({member}) is not C{member} or len({member}) != {len(what) - 1}: return False")
+                unpack(member, what[1:])
+            else:
+                lines.append(f"if {_is_not(member, what)}: return False")
+
+    unpack("arguments", kinds)
+    return _made("\n    ".join(["def look(arguments):", *lines, "return True"]), **classes)
+
+
 @functools.lru_cache(maxsize=256)
 def _quick_look(kinds: tuple[Hashable, ...]) -> Callable[[list[Any], tuple[Any, ...]], bool]:
     """A function (seen, arguments) -> are they plainly of these kinds, records that have been seen?
@@ -182,23 +228,13 @@ def _quick_look(kinds: tuple[Hashable, ...]) -> Callable[[list[Any], tuple[Any, 
     names = [f"a{k}" for k in range(len(kinds))]
     tests = [f"len(arguments) != {len(kinds)}"]
     for k, (name, what) in enumerate(zip(names, kinds, strict=True)):
-        if isinstance(what, tuple):
-            tests.append(f"{name} is not seen[{k}]")
-        elif isinstance(what, int):
-            ndim, dtype = (what, "FLOAT") if what >= 0 else (-1 - what, "INT")
-            tests.append(f"type({name}) is not ndarray or {name}.dtype is not {dtype} or {name}.ndim != {ndim} or not {name}.flags.carray")
-        elif what == "None":
-            tests.append(f"{name} is not None")
-        else:
-            tests.append(f"type({name}) is not {what}")
+        tests.append(f"{name} is not seen[{k}]" if isinstance(what, tuple) else _is_not(name, what))
     unpack = f"({', '.join(names)},) = arguments" if names else "pass"
     source = (
         f"def look(seen, arguments):\n    if {tests[0]}:\n        return False\n    {unpack}\n"
         f"    return not ({' or '.join(tests[1:]) or 'False'})\n"
     )
-    scope: dict[str, Any] = {"ndarray": np.ndarray, "FLOAT": _FLOAT, "INT": _INT}
-    exec(source, scope)
-    return scope["look"]
+    return _made(source)
 
 
 # ----------------------------------------------------------------------------------------------------- what was wrong
