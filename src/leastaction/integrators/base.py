@@ -194,15 +194,6 @@ class Integrator(Carrier):
                 f"use integrator={_keeps_them(model)}"
             )
 
-    def refuse_charts(self, model: Model, made_of: str = "") -> None:
-        """To be called by integrators that cannot change the coordinates of a joint on the way; made_of: said before the name."""
-        charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
-        if charted:
-            raise StateError(
-                f"{made_of}{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational() or Maximal(), "
-                "or give them one chart"
-            )
-
     def refuse_armature(self, model: Model) -> None:
         """To be called by integrators that know the inertia of bodies only."""
         geared = [b.joint_name for b in model.bodies if b.armature.any()]

@@ -116,6 +116,7 @@ def finish(s):
         s.flow.d[j] = 0.0
         for i in range(course.d.shape[0]):
             s.flow.d[j] += course.d[i, j]
+    return False  # its unknowns do not know of charts
 
 
 STAGED = Staged(remember, solve_stage, arrive_after, back, finish)

@@ -27,7 +27,7 @@ from ..lagrangian.laws import add_law_damping, add_law_forces
 from ..lagrangian.layout import Lagrangian
 from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
-from ..solving.memory import ALWAYS_NEW, RATE, SCALE, TIME
+from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.actuation import (
@@ -44,6 +44,7 @@ from ..tree.actuation import (
     stop_at_kinks,
     turns,
 )
+from ..tree.charts import switch_charts
 from ..tree.drnea import set_node
 from ..tree.layout import KIND, NV, QI, VI, P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
@@ -119,14 +120,14 @@ def residual(how, a, t):
     nv = w.d.shape[0]
     for j in range(nv):
         newton.velocity[j] = w.d[j] / h
-    if has_balls(a.frames):
-        balls.place_middle(a.frames, lag, w, newton.middle)
+    if has_balls(a.frames) or a.frames.kept.shape[0] > 0:
+        balls.place_middle(a.frames, lag, w, alpha, h, newton.middle, newton.velocity)
     else:
         for j in range(nv):
             newton.middle[j] = w.q[j] + alpha * w.d[j]
     how.gradients(a)
     if calls_user_functions(m):
-        custom_forces(m, t + alpha * h, newton.middle, w.d, h, w.z, newton.custom)
+        custom_forces(m, t + alpha * h, newton.middle, newton.velocity, 1.0, w.z, newton.custom)
         add_law_forces(w.laws, m, a.frames, lag, w, t + alpha * h, newton.custom)
     for j in range(nv):
         newton.force[j] = lag.force[j] - m.damping[j] * newton.velocity[j] + newton.custom[j]
@@ -316,22 +317,39 @@ def finish_step(a, end, con, tau, row, size):
         return STALLED if size < UNBOUNDED else NOT_FINITE
     tick(a.memory, a.options.h)
     arrive(a, end, con, a.memory[TIME], tau, row)
+    change_charts(a, end, con)
     return FINISHED
+
+
+@inlined
+def change_charts(a, end, con):
+    """Joints whose coordinates have become nearly singular go on in others."""
+    if switch_charts(a.w.charts, a.m, a.w, a.w.q, a.w.d, a.w.target):  # increments and factors of the past are of no use there
+        a.memory[HISTORY] = 0.0
+        a.memory[RATE] = ALWAYS_NEW
+        begin_at(a.m, a.w, end, con, a.memory)
 
 
 @inlined
 def arrive(a, end, con, t, tau, row):
     """Move to the end of the step, at time t: new coordinates, and the momentum that arrives there."""
+    m, w, h = a.m, a.w, a.options.h
+    set_arriving(a, tau, row)
+    advance_coordinates(m, w)
+    arrive_driven(w.actuation, w, h, h)
+    if con is not None:
+        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
+
+
+@inlined
+def set_arriving(a, tau, row):
+    """w.target = the momentum at the end of the step."""
     m, lag, w, h = a.m, a.lag, a.w, a.options.h
     for j in range(w.d.shape[0]):
         # what is left of the residual enters the next step, so that errors of the solver do not add up
         w.target[j] = lag.v[j] + a.options.alpha * h * lag.q[j] + 0.5 * h * (a.newton.force[j] + tau[row, j]) - w.r[j]
     if has_balls(a.frames):
-        balls.arrive(a.frames, lag, w, h, a.newton.force, tau, row)
-    advance_coordinates(m, w)
-    arrive_driven(w.actuation, w, h, h)
-    if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
+        balls.arrive(m, a.frames, lag, w, h, a.newton.force, tau, row)
 
 
 @inlined
@@ -352,3 +370,15 @@ def step_derivatives(a, t, J):
     """Everything at the step (w.q, w.d) with the momentum w.target: residual in w.r, forces in n.force, derivatives in s, J."""
     residual(COMPOSITE, a, t)
     jacobian(COMPOSITE, a, J)
+
+
+@entry
+def end_momenta(a, t, tau, leaving):
+    """Momenta at both ends of the step (w.q, w.d), the joint forces tau (1, nv) between them: `leaving` and, in w.target, that which arrives."""
+    for j in range(leaving.shape[0]):
+        a.w.target[j] = 0.5 * a.options.h * tau[0, j]
+    residual(COMPOSITE, a, t)
+    for j in range(leaving.shape[0]):
+        leaving[j] = a.w.r[j]
+        a.w.r[j] = 0.0
+    set_arriving(a, tau, 0)
