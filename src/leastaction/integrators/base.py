@@ -186,14 +186,6 @@ class Integrator(Carrier):
                 f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator={_keeps_them(model)}"
             )
 
-    def refuse_velocity_constraints(self, model: Model) -> None:
-        """To be called by integrators that keep constraints on positions only."""
-        if named := tree.on_velocities(model.closures):
-            raise StateError(
-                f"{type(self).__name__} does not keep constraints on velocities, as {listed(named)} of {model.name!r}; "
-                f"use integrator={_keeps_them(model)}"
-            )
-
     def refuse_armature(self, model: Model) -> None:
         """To be called by integrators that know the inertia of bodies only."""
         geared = [b.joint_name for b in model.bodies if b.armature.any()]

@@ -74,7 +74,6 @@ class Midpoint(Integrator):
 
     def refuse_model(self, model: Model) -> None:
         """What its equations do not describe."""
-        self.refuse_velocity_constraints(model)
         if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
             raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move the ball or free joint {listed(turning)}; use alpha=0.5, or Variational()")
 

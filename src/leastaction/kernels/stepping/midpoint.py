@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
-from ..constraints.bordered import correct, impulse_size, keep_impulses, products, set_scales, violation
-from ..constraints.ties import RANK, Ties, constrain_node, place_anchors, row_values
+from ...lie.algebra import store3
+from ..constraints.bordered import constrained_residual, correct, impulse_size, keep_impulses, products, set_scales, violation
+from ..constraints.ties import RANK, Ties, constrain_node
 from ..constraints.ties import gradients as constraint_gradients
 from ..lagrangian import balls
 from ..lagrangian.derivatives import curvatures, gradients
@@ -45,8 +46,8 @@ from ..tree.actuation import (
     turns,
 )
 from ..tree.charts import switch_charts
-from ..tree.drnea import set_node
-from ..tree.layout import KIND, NV, QI, VI, P, R, Tree, Work
+from ..tree.drnea import displace, set_node
+from ..tree.layout import DT, DU, DW, KIND, NV, QI, VI, P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
 from ..tree.step import advance_coordinates, give_up, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
@@ -164,24 +165,25 @@ def jacobian(how, a, J):
 
 
 @kernel
-def hold(m, w, end, con, t):
-    """Let the constraints act: r -= Dh(q)' lam, con.value = h(q + d).  `end` becomes the node at the end of the step."""
-    for a in range(con.lam.shape[0]):
-        for j in range(w.r.shape[0]):
-            w.r[j] -= con.lam[a] * con.J0[a, j]
+def hold(m, w, con, t, h):
+    """Let the constraints act: r -= Dh(q)' lam, con.value = h(q + d); t at the end of the step.  Writes the displacements of the bodies."""
+    for i in range(1, m.link.shape[0]):
+        c, u, shift = displace(m, w, i)
+        w.row[i, DW] = c
+        store3(w.row, i, DU, u)
+        store3(w.row, i, DT, shift)
+    constrained_residual(m, w, con, t, h)
+
+
+@kernel
+def border(m, frames, w, newton, end, con, t, h):
+    """Y and the factorised Schur complement for the factors of the Jacobian just made.  `end` becomes the node at the end of the step."""
     for j in range(w.q.shape[0]):
         end.q[j] = w.q[j]
     for i in range(1, m.link.shape[0]):
         dispatch.advance(m.link[i, KIND], end.q, m.link[i, QI], w.d, m.link[i, VI], m.link[i, NV])
     set_node(m, end, 1.0, 0.0, False, end.load)
-    place_anchors(m, end, con)
-    row_values(m, end, con, con.start, con.apart, t, 0.0)
-
-
-@kernel
-def border(m, frames, w, newton, end, con, t, h):
-    """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, h, con.J1)
+    constraint_gradients(m, w, con, con.end, con.apart_end, end.row, R, P, end.S0, t, h, con.J1)
     if has_balls(frames):
         balls.per_increment(frames, w.d, con.J1)
     for a in range(con.J0.shape[0]):
@@ -213,7 +215,7 @@ def evaluate_step(how, a, end, con, first):
         forget_stops(w.actuation)
         grow_old(memory)
     if con is not None:
-        hold(a.m, w, end, con, memory[TIME] + h)
+        hold(a.m, w, con, memory[TIME] + h, h)
     held = hold_joints(w.actuation, a.m, w)
     if con is not None:
         norm = max(largest(w.r), memory[SCALE] * violation(con))
@@ -292,11 +294,15 @@ def begin(s):
 
 @inlined
 def begin_at(m, w, end, con, memory):
+    hold_node(m, w, end, con, memory[TIME])
+
+
+@inlined
+def hold_node(m, w, end, con, t):
+    """The constraints at the node."""
     if con is not None:
-        for j in range(w.q.shape[0]):
-            end.q[j] = w.q[j]
-        set_node(m, end, 1.0, 0.0, False, end.load)
-        constrain_node(m, end, con, memory[TIME])
+        set_node(m, w, 1.0, 0.0, False, end.load)
+        constrain_node(m, w, con, t)
 
 
 @inlined
@@ -337,8 +343,7 @@ def arrive(a, end, con, t, tau, row):
     set_arriving(a, tau, row)
     advance_coordinates(m, w)
     arrive_driven(w.actuation, w, h, h)
-    if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
+    hold_node(m, w, end, con, t)
 
 
 @inlined
