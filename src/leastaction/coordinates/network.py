@@ -105,18 +105,13 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             add_frame_rows(a, b, pose_a, pose_b, closure.rows)
         elif closure.kind == base.GEAR:
             _add_gear(model, closure, add, add_row)
-        elif closure.kind == base.COORDINATES:
+        elif closure.kind in (base.COORDINATES, base.SPEEDS):
             moved = [_body_of_coordinate(model, v) for _, v in closure.arguments]
             slot = {i: len(slots) + 2 * k for k, i in enumerate(dict.fromkeys(moved))}
             c = add(0, 0, Pose(), Pose(), M.FUNCTION, [b for i in slot for b in (int(model.tree.link[i, L.PARENT]), i)])
             add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
-            functions.append([c, closure.function.address, len(arguments)])
+            functions.append([c, closure.function.address, len(arguments), len(moved), int(closure.kind == base.SPEEDS)])
             arguments.extend([i, q, v, slot[i]] for i, (q, v) in zip(moved, closure.arguments, strict=True))
-        elif closure.kind == base.SPEEDS:
-            raise MechanismError(
-                f"{closure.name} is a function of joint coordinates and velocities, which is not a constraint between bodies; use "
-                "integrator=Variational()"
-            )
         else:
             add(a, b, pose_a, pose_b, VELOCITY_KINDS[closure.kind], (a, b))
             for row, (*directions, value) in zip(closure.rows, closure.row_numbers(), strict=True):

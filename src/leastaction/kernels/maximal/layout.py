@@ -46,9 +46,9 @@ SLOT_COLUMNS = 6
 F_AT, F_PIVOTS, F_SIZE, F_INDEX, F_PARENT, F_STRIDE = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5)
 FRONT_COLUMNS = 6
 
-# columns of Net.function: constraint, address of the compiled h(q, t), first of its arguments
-FN_CON, FN_ADDRESS, FN_FIRST = _i(0), _i(1), _i(2)
-FUNCTION_COLUMNS = 3
+# columns of Net.function: constraint, address of the compiled h(q, t) or g(q, v, t), first of its arguments, their number, is it g?
+FN_CON, FN_ADDRESS, FN_FIRST, FN_COUNT, FN_SPEED = _i(0), _i(1), _i(2), _i(3), _i(4)
+FUNCTION_COLUMNS = 5
 
 # columns of Net.argument: body of the joint, place of the coordinate in q, in v, slot of the joint's parent (that of the body is next)
 ARG_BODY, ARG_Q, ARG_V, ARG_SLOT = _i(0), _i(1), _i(2), _i(3)
@@ -148,9 +148,10 @@ class Flow(NamedTuple):
     law_world: floats("(n+1)*(laws>0)", 12)  # poses of the bodies' origins, as in layout.Work.world; only if there are laws
     law_end: floats("(n+1)*(laws>0)", 6)  # mean twists of the step in the axes of its end; likewise
     # of constraints on joint coordinates (functions.py)
-    time: floats(1)  # at which constraints hold: of the end of the step, s
+    time: floats(2)  # at which constraints hold: of the end of the step, s; its length, 0 at a node
     argument: floats("arguments")  # coordinates
-    slope: floats("arguments")  # derivatives in them
+    argument_rate: floats("arguments")  # their rates, for those on velocities
+    slope: floats("2*arguments")  # derivatives in them; the second half is scratch
     drift: floats("functions")  # and in time
 
 
