@@ -13,7 +13,7 @@ squared are left out, which Newton's method does not miss.
 
 from ...compiling.decorators import apart, inlined
 from ...joints.dispatch import bias, place
-from ...lie.algebra import ZERO3, add, axpy, cross, load3, scale, store3, sub
+from ...lie.algebra import ZERO3, add, axpy, cross, load3, matmul, matvec, scale, store3, sub
 from ..tree.layout import KIND, NV, QI, VI
 from ..tree.spatial import dot6
 from .frames import CURVED, unit_twist
@@ -28,10 +28,11 @@ def bracket(a, l, b, k):
 
 @inlined
 def twist_of(curved, frames, k):
-    """Psi of frame k, frame axes.  curved: `Lagrangian.curved`."""
-    if curved is not None and frames.motion[k] == CURVED:
-        j = frames.coordinate[k]
-        return load3(curved.S, j, 0), load3(curved.S, j, 3)
+    """Psi of frame k, frame axes.  curved: `Lagrangian.curved`, None in most mechanisms: Numba then leaves out what is done with it."""
+    if curved is not None:
+        if frames.motion[k] == CURVED:
+            j = frames.coordinate[k]
+            return load3(curved.S, j, 0), load3(curved.S, j, 3)
     return unit_twist(frames.motion[k], frames.pitch[k])
 
 
@@ -54,6 +55,16 @@ def slope_along(curved, m, i, q, c, size, a, l):
     return scale(0.5, axpy(0.5 * size, sub(ba, ca), ta)), scale(0.5, axpy(0.5 * size, sub(bl, cl), tl))
 
 
+@inlined
+def move_by_joint(curved, m, frames, k, q, v, R, p):
+    """Pose (R, p) of frame k in its parent, moved by the joint that begins there."""
+    if curved is not None:
+        if frames.curved[k] >= 0:
+            inner, shift = place_joint(curved, m, frames.curved[k], q, v)
+            return matmul(R, inner), add(p, matvec(R, shift))
+    return R, p
+
+
 @apart
 def place_joint(curved, m, i, q, v):
     """Pose of joint i at its coordinates q; writes its columns, and how S v changes with them."""
@@ -73,14 +84,17 @@ def place_joint(curved, m, i, q, v):
 
 
 @inlined
-def rate_of(curved, frames, k, a, l):
-    """Psi' of frame k, one of a line of frames; (a, l): the velocity that the frames before it add up to."""
-    if frames.curved[k] >= 0:
-        store3(curved.before, 0, 0, a)
-        store3(curved.before, 0, 3, l)
-    j = frames.coordinate[k]
-    ra, rl = bracket(load3(curved.before, 0, 0), load3(curved.before, 0, 3), load3(curved.S, j, 0), load3(curved.S, j, 3))
-    return add(ra, load3(curved.slope, j, 0)), add(rl, load3(curved.slope, j, 3))
+def rate_of(curved, frames, k, a, l, xa, xl):
+    """Psi' of frame k, which moves with Psi = (xa, xl); (a, l): the velocity that the frames before it add up to."""
+    if curved is not None:
+        if frames.motion[k] == CURVED:
+            if frames.curved[k] >= 0:
+                store3(curved.before, 0, 0, a)
+                store3(curved.before, 0, 3, l)
+            j = frames.coordinate[k]
+            ra, rl = bracket(load3(curved.before, 0, 0), load3(curved.before, 0, 3), xa, xl)
+            return add(ra, load3(curved.slope, j, 0)), add(rl, load3(curved.slope, j, 3))
+    return bracket(a, l, xa, xl)
 
 
 @apart

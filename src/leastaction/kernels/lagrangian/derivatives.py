@@ -24,8 +24,8 @@ from ..tree.layout import INERTIA, MASS, MOMENT
 from ..tree.loads import gravity_wrench
 from ..tree.spatial import body_momentum, dot6, pass_to_parent, twist_to_child, wrench_to_parent
 from .balls import add_springs, spring_curvatures
-from .curved import add_bends, bracket, place_joint, rate_of, twist_of
-from .frames import BALL_X, CURVED, STILL, local_pose
+from .curved import add_bends, move_by_joint, rate_of, twist_of
+from .frames import BALL_X, STILL, local_pose
 from .layout import DOWN, FALL, MU, PSI, RATE, TURN, WORLD_P, WORLD_R, A, H, P, R, V, W
 from .potentials import add_pair_forces, pair_curvatures
 
@@ -48,17 +48,13 @@ def gradients(m, frames, lag, w, q, v):
             if at_x >= 0:
                 p = add(p, matvec(rot, vector(q, at_x)))
             rot = matmul(rot, load9(lag.turned, frames.ball[k], 0))
-        if lag.curved is not None and frames.curved[k] >= 0:
-            inner, shift = place_joint(lag.curved, m, frames.curved[k], q, v)
-            p, rot = add(p, matvec(rot, shift)), matmul(rot, inner)
+        rot, p = move_by_joint(lag.curved, m, frames, k, q, v, rot, p)
         store9(row, k, R, rot)
         store3(row, k, P, p)
         a, l = twist_to_child(rot, p, load3(row, parent, V), load3(row, parent, V + 3))
         if moves:
             xa, xl = twist_of(lag.curved, frames, k)
-            ra, rl = bracket(a, l, xa, xl)
-            if lag.curved is not None and frames.motion[k] == CURVED:
-                ra, rl = rate_of(lag.curved, frames, k, a, l)
+            ra, rl = rate_of(lag.curved, frames, k, a, l, xa, xl)
             store3(lag.rate, j, 0, ra)
             store3(lag.rate, j, 3, rl)
             a, l = axpy(v[j], xa, a), axpy(v[j], xl, l)
