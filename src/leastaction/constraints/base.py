@@ -11,7 +11,7 @@ from typing import Any
 
 from ..compiling.portable import Carrier
 from ..pose import Pose
-from .rows import HEIGHT, Row
+from .rows import HEIGHT, WORLD, Row
 
 #: what kinds of equations a closure consists of; the last six restrict velocities
 ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS = range(9)
@@ -61,6 +61,11 @@ class Closure:
         return len(self.rows)
 
     @property
+    def turns_with_nobody(self) -> bool:
+        """Is there a row along a direction of the world?  Then it matters how both bodies together stand in it."""
+        return any(row.kind == WORLD for row in self.rows)
+
+    @property
     def holds_positions(self) -> list[bool]:
         """Which rows restrict positions, the others only velocities."""
         return [self.kind not in ON_VELOCITIES or row.kind == HEIGHT for row in self.rows]
@@ -72,4 +77,8 @@ class Closure:
             return [[apart, 0.0, 0.0, side, 0.0, 0.0, radius] for _ in self.rows]
         if self.kind == ELLIPSOID:
             return [[*(self.a[1].R @ row.u), *row.w, row.value] for row in self.rows]
-        return [[*(self.a[1].R @ row.u), *(self.b[1].R @ row.w), row.value] for row in self.rows]
+        return [[*self._direction(row), *(self.b[1].R @ row.w), row.value] for row in self.rows]
+
+    def _direction(self, row: Row) -> Any:
+        """u of a row: in the axes of body A, or of the world."""
+        return row.u if row.kind == WORLD else self.a[1].R @ row.u

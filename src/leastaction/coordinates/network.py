@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..compiling.records import allocate
 from ..constraints import base
 from ..constraints.base import Closure
-from ..constraints.rows import Row
+from ..constraints.rows import WORLD, Row
 from ..errors import MechanismError
 from ..joints import SymbolicJoint
 from ..kernels.maximal import layout as M
@@ -84,7 +84,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     def add_frame_rows(a: int, b: int, pose_a: Pose, pose_b: Pose, equations: Sequence[Row]) -> None:
         add(a, b, pose_a, pose_b, M.TWO_FRAMES, (a, b))
         for row in equations:
-            add_row(row.kind, pose_a.R @ row.u, pose_b.R @ row.w, row.value)
+            add_row(row.kind, row.u if row.kind == WORLD else pose_a.R @ row.u, pose_b.R @ row.w, row.value)
 
     for i, body in enumerate(model.bodies, start=1):
         link, values = model.tree.link[i], model.tree.body[i]

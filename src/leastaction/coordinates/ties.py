@@ -72,7 +72,7 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
             kind = VELOCITY_KINDS.get(closure.kind, M.TWO_FRAMES)
             con.append([anchor_of(a), anchor_of(b), first, closure.size, 2 * len(con), 2, kind])
             place.append(np.concatenate([pose_a.p, pose_a.R.ravel(), pose_b.p, pose_b.R.ravel()]))
-            top.append(_common_ancestor(link, a, b))
+            top.append(0 if closure.turns_with_nobody else _common_ancestor(link, a, b))
             reach = _reach(model, a) + _reach(model, b) + float(np.linalg.norm(pose_a.p) + np.linalg.norm(pose_b.p))
             rows.extend(closure.row_numbers())
             for row in closure.rows:

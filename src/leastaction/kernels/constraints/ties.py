@@ -2,7 +2,7 @@
 
 Rows between two frames are those of kernels/maximal/rows.py, here between bodies that hang on a tree: their derivative in the pose of a
 body is a wrench, and moving it towards the root gives the derivative in the joints.  What the joints of both bodies have in
-common cancels, so the walk ends at their common ancestor.  Other rows are functions of coordinates: linear ones (gears) and
+common cancels, so the walk ends at their common ancestor (not for rows along directions of the world).  Other rows are functions of coordinates: linear ones (gears) and
 generated ones (symbolic/constraint_module.py).  Rows that restrict velocities are in speeds.py.
 """
 
@@ -59,7 +59,7 @@ class Ties(NamedTuple):
     row_kind: integers("m")  # only of rows between frames
     row: floats("m", ROW_COLUMNS)
     anchor: integers("na")  # body rows that constraints act on; anchor 0 is the world
-    top: integers("nc")  # common ancestor of the two bodies
+    top: integers("nc")  # common ancestor of the two bodies; 0 if directions of the world matter
     only_speed: integers("m")  # does a row restrict nothing but velocities?
     speeds: Speeds  # None in a plain model (Model.is_plain): Numba then compiles without them
     gear: integers("ng", 5)
