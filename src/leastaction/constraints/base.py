@@ -13,8 +13,8 @@ from ..compiling.portable import Carrier
 from ..pose import Pose
 from .rows import HEIGHT, WORLD, Row
 
-#: what kinds of equations a closure consists of; the last six restrict velocities
-ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS = range(9)
+#: what kinds of equations a closure consists of; those from SKATE to SPEEDS restrict velocities, JOINT is a joint given by its pose
+ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS, JOINT = range(10)
 ON_VELOCITIES = (SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS)
 
 
@@ -46,14 +46,14 @@ class Closure:
     """
 
     name: str  #: for messages
-    kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID or SPEEDS
+    kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS or JOINT
     a: tuple[int, Pose]
     b: tuple[int, Pose]
     rows: tuple[Row, ...]
     joints: tuple[int, int] = (0, 0)  #: kernel rows of the two joints of a gear
     #: ratio and offset of a gear; radius of what rolls, on a sphere also distance of the centres and side; half axes of an ellipsoid
     numbers: tuple[float, ...] = ()
-    function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t)
+    function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t); JOINT: the joint
     arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
 
     @property

@@ -14,8 +14,9 @@ from ..constraints.base import Closure
 from ..constraints.rows import WORLD, Row
 from ..errors import MechanismError
 from ..joints import SymbolicJoint
+from ..joints.dispatch import PARAMETERS
 from ..kernels.maximal import layout as M
-from ..kernels.maximal.layout import Flow, Net, Special, make_flow
+from ..kernels.maximal.layout import Flow, Loops, Net, Special, make_flow
 from ..kernels.tree import layout as L
 from ..model import Model
 from ..pose import Pose
@@ -43,7 +44,8 @@ class Network:
         most = int(np.diff(self.model.tree.energy_on[:, L.UP]).max(initial=1))
         longest = int(self.net.front[:, M.F_STRIDE].max())
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
-        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)})
+        loops = make_loops(self.closures, [c for c, row in enumerate(self.net.con) if row[M.CON_KIND] == M.CLOSING])
+        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)}, loops)
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
@@ -103,6 +105,10 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         (a, pose_a), (b, pose_b) = closure.a, closure.b
         if closure.kind == base.ROWS:
             add_frame_rows(a, b, pose_a, pose_b, closure.rows)
+        elif closure.kind == base.JOINT:
+            add(a, b, pose_a, pose_b, M.CLOSING, (a, b))
+            for row in closure.rows:
+                add_row(-1, (0.0,) * 3, (0.0,) * 3, row.value)
         elif closure.kind == base.GEAR:
             _add_gear(model, closure, add, add_row)
         elif closure.kind in (base.COORDINATES, base.SPEEDS):
@@ -139,6 +145,20 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip
     return Network(model, net, graph, tables, closures, sizes)
+
+
+def make_loops(closures: Sequence[Closure], con: Sequence[int]) -> Loops | None:
+    """Memory of the joints given by their pose that close loops; con: their constraints."""
+    joints = [closure.function for closure in closures if closure.kind == base.JOINT]
+    if not joints:
+        return None
+    width = max(PARAMETERS, *(len(joint.parameters()) for joint in joints))
+    loops = allocate(Loops, {"loops": len(joints), "loop_parameters": width}, con=list(con))
+    for i, joint in enumerate(joints):
+        loops.link[i] = 0, joint.kind, 7 * i, 6 * i, joint.nv, joint.charts > 1
+        loops.param[i, : len(joint.parameters())] = joint.parameters()
+        loops.q[7 * i : 7 * i + joint.nq] = joint.neutral()
+    return loops
 
 
 def _extent(place: Array) -> float:

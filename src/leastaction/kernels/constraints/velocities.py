@@ -7,6 +7,7 @@
 from ...compiling.decorators import entry, inlined, kernel
 from ...joints.rows import DISTANCE, DOT, POINT, WORLD
 from ...lie.algebra import add, cross, dot, load3, load9, matvec, scale, store3, sub
+from ..maximal.closing import loop_second_rates
 from ..maximal.layout import A_P, A_R, B_R, BODY_A, CON_KIND, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS, TWO_FRAMES
 from ..maximal.rows import column, world_direction
 from ..solving.dense import rank_factor, rank_solve
@@ -83,12 +84,22 @@ def second_rates(m, w, con, t, v, A):
     for k in range(con.con.shape[0]):
         if con.con[k, CON_KIND] == TWO_FRAMES:
             second_rates_of(w, con, k, A)
+    rates_of_loops(con.loops, w, con, A)
     for e in range(con.argument.shape[0]):
         con.x_rate[e] = v[con.argument[e, 1]]
     speed_rates(con.speeds, m, w, con, t, A)  # c.x is that of the node
     for s in range(con.call.shape[0]):
         k = con.call[s, CALL_FIRST]
         con.rate[con.call[s, CALL_ROW]] = call_joint(con.call[s, CALL_ADDRESS], SECOND, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
+
+
+@kernel
+def rates_of_loops(loops, w, con, A):
+    """Rows of joints given by their pose that close loops."""
+    if loops is not None:
+        for i in range(loops.con.shape[0]):
+            Q, _, turn, turn_rate, p1, p2 = relative_rates(w, con, loops.con[i], A)
+            loop_second_rates(loops, con, i, Q, turn, turn_rate, p1, p2)
 
 
 @kernel

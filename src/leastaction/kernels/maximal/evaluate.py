@@ -116,7 +116,7 @@ def minimal_entry(m, net, flow, V, q, v, errors):
     measure(net, flow)
     for i in range(1, flow.node.shape[0]):
         if dispatch.is_generated(m.link[i, KIND]):
-            approach_coordinates(m, net, flow, i)
+            approach_coordinates(m, net, flow, flow.node, flow.apart, i, i - 1)
     force_directions(m, net, flow)
     for j in range(flow.d.shape[0]):
         flow.d[j] = 0.0

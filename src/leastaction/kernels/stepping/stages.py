@@ -86,7 +86,7 @@ def ties_of_stage(con, kept, i):
         con.con, con.place, con.row_kind, con.row, con.anchor, con.top, con.only_speed, con.speeds, con.gear, con.ratio, con.call,
         con.argument, con.least, con.momentum, con.start, con.end, con.apart, con.apart_end, con.G, con.J0, kept.J1[i],
         kept.Y[i], kept.S[i], kept.swap[i], kept.rank[i], con.value, con.rate, con.size, kept.lam[i], con.lam_old, kept.lam_last[i],
-        con.step, kept.history[i], con.keep, con.x, con.x_rate, con.slope,
+        con.step, kept.history[i], con.keep, con.x, con.x_rate, con.slope, con.loops,
     )  # fmt: skip
 
 
