@@ -13,7 +13,7 @@ from .constraints import base as closures
 from .constraints.rows import ACROSS, ALONG, HEIGHT, NONE, SIDE, SPEED, Row, Vector
 from .errors import MechanismError
 from .forces.functions import Law, compile_joint_force, compile_law
-from .joints import Joint
+from .joints import Joint, SymbolicJoint
 from .joints.primitives import ON_Z
 from .kernels.tree import layout as L
 from .mechanism import Body
@@ -54,10 +54,21 @@ class ConstraintBuilder(_Places):
     def add_rows(self, name: str, a: str, b: str, rows: tuple[Row, ...], axes: NDArray[np.float64] | None = None) -> None:
         """Equations between two places; `axes` turns both frames, as the canonical frame of a joint does."""
         turn = Pose() if axes is None else Pose(rotation=axes)
+        (i, pose_a), (j, pose_b) = self._apart(name, a, b)
+        self.closures.append(closures.Closure(name, closures.ROWS, (i, pose_a @ turn), (j, pose_b @ turn), rows))
+
+    def _apart(self, name: str, a: str, b: str) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
+        """Two places that can move against each other."""
         (i, pose_a), (j, pose_b) = self._find(a, name), self._find(b, name)
         if i == j:
             raise MechanismError(f"{name}: {a!r} and {b!r} belong to the same body and never move apart; give places on two bodies")
-        self.closures.append(closures.Closure(name, closures.ROWS, (i, pose_a @ turn), (j, pose_b @ turn), rows))
+        return (i, pose_a), (j, pose_b)
+
+    def add_joint(self, name: str, a: str, b: str, joint: SymbolicJoint) -> None:
+        """Frame b moves against frame a as a joint given by its pose allows; a row says which of the directions it forbids it is."""
+        rows = tuple(Row(-1, f"direction {k + 1}", value=float(k)) for k in range(6 - joint.nv))
+        (i, pose_a), (j, pose_b) = self._apart(name, a, b)
+        self.closures.append(closures.Closure(name, closures.JOINT, (i, pose_a), (j, pose_b), rows, function=joint))
 
     def add_gear(self, name: str, joint1: str, joint2: str, ratio: float, offset: float) -> None:
         found = []

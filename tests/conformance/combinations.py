@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from conformance.matrix import _REMEDIES, CONSTRAINTS, DRIVES, JOINTS, _all_pairs, model_of
+from conformance import matrix
+from conformance.matrix import _REMEDIES, DRIVES, JOINTS, _all_pairs, model_of
 from conformance.matrix import FORCES as PLAIN_FORCES
 
 import leastaction as la
@@ -55,6 +56,7 @@ INTEGRATORS: dict[str, la.Integrator] = {
 }
 
 
+CONSTRAINTS = [*matrix.CONSTRAINTS, *matrix.MORE_CONSTRAINTS]
 FORCES = [*PLAIN_FORCES, *(name for name in DRIVES if name != "no drive")]
 
 

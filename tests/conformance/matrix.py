@@ -47,6 +47,10 @@ CONSTRAINTS = {
     "RollingBall": lambda: la.RollingBall("puck", radius=0.3, on="hinge", height=0.2),
     "VelocityConstraint": lambda: la.VelocityConstraint("speeds", ["hinge", "slide"], "v0 * cos(q1) - 2 * v1 - sin(t) / 9"),
 }
+MORE_CONSTRAINTS = {  # kernels of their own, or rows that others have too: only run as plain Python, by combinations.py
+    "Coincident, world": lambda: la.Coincident("arm", "tip", directions=[(0, 0, 1)], axes="world"),
+    "Close, by its pose": lambda: la.Close(la.SymbolicJoint("thread", lambda q, sp: sp.move(0, q[0], 0) * sp.rot_y(3 * q[0]), 1), "seat", "nut"),
+}
 DRIVES = {  # forces that are taken at the end of a step
     "no drive": lambda mech: None,
     "servo": lambda mech: mech.add_servo(la.Servo("hinge", kp=1e3, kd=10.0, limit=20.0, target=0.3)),
@@ -137,13 +141,14 @@ def model_of(joint: str, constraint: str, drive: str = "no drive", force: str = 
     mech.add_body("slide", "carrier", la.Prismatic((0, 1, 1)), down, **rod)
     mech.add_frame("tip", "slide", la.Pose(xyz=(0.1, 0.1, -0.2)))
     mech.add_frame("anchor", placement=la.Pose(xyz=(0.4, 0.2, -1.1)))
-    if constraint in ("Close", "Screw"):
+    mech.add_frame("arm", "hinge", la.Pose(xyz=(0.2, 0, -1.0)))
+    if constraint in ("Close", "Screw", "Close, by its pose"):
         mech.add_frame("seat", placement=la.Pose(xyz=(-1, 0, 0)))
         mech.add_body("nut", joint=la.Cylindrical((0, 1, 0)), placement=la.Pose(xyz=(-1, 0, 0)), **rod)
     if constraint in ("Skate", "Rolling", "RollingBall"):
         mech.add_body("puck", joint=la.Free(), placement=la.Pose(xyz=(1, 0, 0.3)), mass=1.0, inertia=(0.03, 0.05, 0.03))
-    if CONSTRAINTS[constraint] is not None:
-        mech.add_constraint(CONSTRAINTS[constraint]())
+    if constraint != "none":
+        mech.add_constraint((CONSTRAINTS | MORE_CONSTRAINTS)[constraint]())
     DRIVES[drive](mech)
     if FORCES[force] is not None:
         mech.add_force(FORCES[force]())

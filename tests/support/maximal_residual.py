@@ -129,8 +129,9 @@ class StepReference:
 
     def _closure_values(self, closure: Closure, T: Array) -> list[Array]:
         if closure.kind == base.ROWS:
-            Y = mat.rigid_inverse(self._frame(closure.a, T)) @ self._frame(closure.b, T)
-            return [row_value(row, Y) for row in closure.rows]
+            frame = self._frame(closure.a, T)
+            Y = mat.rigid_inverse(frame) @ self._frame(closure.b, T)
+            return [row_value(row, Y, frame[..., :3, :3]) for row in closure.rows]
         if closure.kind == base.GEAR:
             (i, j), (ratio, offset) = closure.joints, closure.numbers
             return [self._coordinates(i, T)[..., 0] - ratio * self._coordinates(j, T)[..., 0] - offset]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints.base import GEAR, ROWS, Closure
+from ..constraints.base import GEAR, JOINT, ROWS, Closure
 from ..coordinates import ties as tree
 from ..kernels.maximal.evaluate import advance
 from ..model import Model
@@ -206,13 +206,13 @@ def fit(model: Model, closures: tuple[Closure, ...], q: Array, t: float) -> tupl
         for closure in closures:
             errors = ties.value[row : row + closure.size]
             row += closure.size
-            if closure.kind == ROWS:
+            if closure.kind in (ROWS, JOINT):
                 slopes = ties.G[2 * pair + 1, : closure.size]
                 closure = replace(closure, b=(closure.b[0], _moved(closure.b[1], np.linalg.lstsq(slopes, -errors, rcond=1e-9)[0])))
             elif closure.kind == GEAR:
                 ratio, offset = closure.numbers
                 closure = replace(closure, numbers=(ratio, offset + float(errors[0])))
-            pair += closure.kind == ROWS or closure.kind in tree.VELOCITY_KINDS
+            pair += closure.kind in (ROWS, JOINT) or closure.kind in tree.VELOCITY_KINDS
             fitted.append(closure)
         closures = tuple(fitted)
     return closures

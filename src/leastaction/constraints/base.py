@@ -11,10 +11,10 @@ from typing import Any
 
 from ..compiling.portable import Carrier
 from ..pose import Pose
-from .rows import HEIGHT, Row
+from .rows import HEIGHT, WORLD, Row
 
-#: what kinds of equations a closure consists of; the last six restrict velocities
-ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS = range(9)
+#: what kinds of equations a closure consists of; those from SKATE to SPEEDS restrict velocities, JOINT is a joint given by its pose
+ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS, JOINT = range(10)
 ON_VELOCITIES = (SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS)
 
 
@@ -46,19 +46,24 @@ class Closure:
     """
 
     name: str  #: for messages
-    kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID or SPEEDS
+    kind: int  #: ROWS, GEAR, COORDINATES, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, SPEEDS or JOINT
     a: tuple[int, Pose]
     b: tuple[int, Pose]
     rows: tuple[Row, ...]
     joints: tuple[int, int] = (0, 0)  #: kernel rows of the two joints of a gear
     #: ratio and offset of a gear; radius of what rolls, on a sphere also distance of the centres and side; half axes of an ellipsoid
     numbers: tuple[float, ...] = ()
-    function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t)
+    function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t); JOINT: the joint
     arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
 
     @property
     def size(self) -> int:
         return len(self.rows)
+
+    @property
+    def turns_with_nobody(self) -> bool:
+        """Is there a row along a direction of the world?  Then it matters how both bodies together stand in it."""
+        return any(row.kind == WORLD for row in self.rows)
 
     @property
     def holds_positions(self) -> list[bool]:
@@ -72,4 +77,8 @@ class Closure:
             return [[apart, 0.0, 0.0, side, 0.0, 0.0, radius] for _ in self.rows]
         if self.kind == ELLIPSOID:
             return [[*(self.a[1].R @ row.u), *row.w, row.value] for row in self.rows]
-        return [[*(self.a[1].R @ row.u), *(self.b[1].R @ row.w), row.value] for row in self.rows]
+        return [[*self._direction(row), *(self.b[1].R @ row.w), row.value] for row in self.rows]
+
+    def _direction(self, row: Row) -> Any:
+        """u of a row: in the axes of body A, or of the world."""
+        return row.u if row.kind == WORLD else self.a[1].R @ row.u

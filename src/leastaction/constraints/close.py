@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..checks import names, shown
 from ..errors import MechanismError
-from ..joints import Joint
+from ..joints import Joint, SymbolicJoint
 from .base import Constraint
 
 
@@ -15,7 +15,8 @@ class Close(Constraint):
     a, b    names of frames or bodies; one of them may be "world"
 
     Rows that the other joints of a loop imply already (a planar loop closed by a revolute joint has three of them) are left out
-    when a simulation starts; `la.Maximal` says which.
+    when a simulation starts; `la.Maximal` says which.  Of a `SymbolicJoint` they are directions orthogonal to what it allows; its coordinates are
+    found from where the frames stand, from its `start` on.
 
     >>> import leastaction as la
     >>> mech = la.examples.chain(3)
@@ -31,4 +32,7 @@ class Close(Constraint):
 
     def apply(self, builder) -> None:
         name = f"Close({type(self.joint).__name__}, {self.a!r}, {self.b!r})"
+        if isinstance(self.joint, SymbolicJoint):
+            builder.add_joint(name, self.a, self.b, self.joint)
+            return
         builder.add_rows(name, self.a, self.b, self.joint.constraint_rows(), self.joint.frame())

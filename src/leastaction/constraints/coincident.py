@@ -9,11 +9,15 @@ from ..checks import names, numbers, shown
 from ..errors import MechanismError
 from ..joints.base import unit_vector
 from .base import Constraint
-from .rows import POINT, Row
+from .rows import POINT, WORLD, Row
+
+AXES = ("frame", "world")
 
 
 class Coincident(Constraint):
-    """The origins of two frames coincide, or only along the given `directions` (axes of frame a, one to three of them).
+    """The origins of two frames coincide, or only along the given `directions`, one to three of them.
+
+    axes    whose the directions are: "frame", those of frame a, which turn with it; or "world"
 
     A planar loop needs the two directions of its plane: Coincident("tip", "anchor", directions=[(1, 0, 0), (0, 0, 1)]).
 
@@ -27,9 +31,11 @@ class Coincident(Constraint):
     array([1.5, 0. , 0. ])
     """
 
-    def __init__(self, a: str, b: str, directions: ArrayLike | None = None):
+    def __init__(self, a: str, b: str, directions: ArrayLike | None = None, axes: str = "frame"):
         names(type(self).__name__, a, b)
-        self.a, self.b = a, b
+        self.a, self.b, self.axes = a, b, axes
+        if axes not in AXES:
+            raise MechanismError(f"Coincident({a!r}, {b!r}): axes = {shown(axes)}; they are one of {', '.join(map(repr, AXES))}")
         what = f"Coincident({a!r}, {b!r}): directions"
         given = np.eye(3) if directions is None else np.atleast_2d(numbers(directions, what, MechanismError))
         if given.ndim != 2 or given.shape[1] != 3 or not 1 <= len(given) <= 3:
@@ -39,5 +45,8 @@ class Coincident(Constraint):
             raise MechanismError(f"{what} = {shown(directions)} do not span {len(given)} dimensions; leave one out")
 
     def apply(self, builder) -> None:
-        rows = tuple(Row(POINT, f"position along {tuple(np.round(d, 3).tolist())}", tuple(d.tolist())) for d in self.directions)
+        # three directions say that the points coincide, whoever turns
+        fixed = self.axes == "world" and len(self.directions) < 3
+        kind, of = (WORLD, " of the world") if fixed else (POINT, "")
+        rows = tuple(Row(kind, f"position along {tuple(np.round(d, 3).tolist())}{of}", tuple(d.tolist())) for d in self.directions)
         builder.add_rows(f"Coincident({self.a!r}, {self.b!r})", self.a, self.b, rows)

@@ -1,17 +1,20 @@
 """A model as a tree of frames, each moved by one coordinate (Johnson and Murphey 2009); see kernels/lagrangian/frames.py.
 
-Joints with several plain coordinates become several frames with nothing in between.
+Joints with several coordinates become several frames with nothing in between.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiling.records import allocate
 from ..errors import MechanismError
-from ..joints import Spherical
-from ..joints.primitives import TURN_X, TURN_Y, TURN_Z, Primitive
+from ..joints import Free, Spherical
+from ..joints.base import Joint
+from ..joints.primitives import SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_Z, Primitive
 from ..kernels.lagrangian import frames as kernels
 from ..kernels.tree import layout as L
 from ..model import Model
@@ -21,42 +24,40 @@ Array = NDArray[np.float64]
 
 _STILL = Primitive(kernels.STILL)
 _BALL = (Primitive(TURN_X), Primitive(TURN_Y), Primitive(TURN_Z))
+_SLIDES = (Primitive(SLIDE_X), Primitive(SLIDE_Y), Primitive(SLIDE_Z))
 
 
-def make_frames(model: Model, primitive: bool = False, balls: bool = False) -> kernels.Frames:
+def make_frames(model: Model, primitive: bool = False, every: bool = False) -> kernels.Frames:
     """The frames of a model.  Joints that are not rotations and translations by one coordinate each are refused by name.
 
-    balls   take ball joints too: three turns from where they stand
+    every   take all joints: ball and free ones from where they stand, those given by their pose by their columns
     """
     tree = model.tree
     builder = _Builder()
     for i, body in enumerate(model.bodies, start=1):
-        ball = balls and isinstance(body.joint, Spherical)
-        motions = _BALL if ball else body.joint.primitives()
+        motions, order = _motions(body.joint, every)
         if motions is None:
             raise MechanismError(
                 f"joint {body.joint_name!r} is a {type(body.joint).__name__}, but integrators in generalised coordinates need joints that "
-                f"are {'ball joints or ' if balls else ''}rotations and translations by one coordinate each; use Variational(), or replace "
-                "it by Universal, Revolute and Prismatic joints"
+                "are rotations and translations by one coordinate each; use Variational(), or replace it by Universal, Revolute and "
+                "Prismatic joints"
             )
         parent, coordinate, at_q = int(tree.link[i, L.PARENT]), int(tree.link[i, L.VI]), int(tree.link[i, L.QI])
-        if ball and tree.stiffness[coordinate : coordinate + 3].any():
-            raise MechanismError(
-                f"joint {body.joint_name!r} is a Spherical with a Spring, which Midpoint does not know; use Variational(), or springs "
-                "between points"
-            )
         place = Pose(tree.body[i, L.PLACE_P : L.PLACE_P + 3], rotation=tree.body[i, L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
         at = builder.of_body[parent]
         if primitive:
             for step in _primitives(place):
                 at = builder.add(at, _STILL, step)
             place = Pose()
-        if ball:
-            builder.add_ball(at_q, coordinate)
-        for j, motion in enumerate(motions):
-            at = builder.add(at, motion, place if j == 0 else Pose(), coordinate + j, -1 if ball else at_q + j)
-            if ball and j == 0:
-                builder.ball[at] = len(builder.balls) - 1
+        stands = body.joint.has_quaternion
+        for k, (j, motion) in enumerate(zip(order, motions, strict=True)):
+            at = builder.add(at, motion, place if k == 0 else Pose(), coordinate + j, -1 if stands else at_q + j)
+            if k == 0 and stands:
+                builder.stand(at, at_q, coordinate, i, free=len(motions) == 6)
+            if k == 0 and motion.motion == kernels.CURVED:
+                builder.curved[at] = i
+        if body.joint.charts > 1:
+            builder.kept.append(at_q + body.joint.nv)
         builder.of_body.append(at)
         inertia = tree.body[i, L.MASS : L.BODY_COLUMNS]
         if primitive and inertia[0] > 0.0:
@@ -66,6 +67,18 @@ def make_frames(model: Model, primitive: bool = False, balls: bool = False) -> k
             inertia = _about_com(inertia, com)
         builder.carry(at, inertia)
     return builder.finish(tree)
+
+
+def _motions(joint: Joint, every: bool) -> tuple[tuple[Primitive, ...] | None, Sequence[int]]:
+    """What moves the frames of a joint, and by which of its velocities; None: it cannot be written like that."""
+    if every and isinstance(joint, Spherical):
+        return _BALL, range(3)
+    if every and isinstance(joint, Free):
+        return _SLIDES + _BALL, (3, 4, 5, 0, 1, 2)
+    motions = joint.primitives()
+    if every and motions is None and not joint.has_quaternion:
+        motions = (Primitive(kernels.CURVED),) * joint.nv
+    return motions, range(joint.nv)
 
 
 def _primitives(pose: Pose) -> list[Pose]:
@@ -89,15 +102,18 @@ class _Builder:
 
     def __init__(self) -> None:
         self.parent, self.motion, self.coordinate, self.pitch = [0], [kernels.STILL], [-1], [0.0]
-        self.place, self.ball = [-1], [-1]
-        self.balls: list[tuple[int, int]] = []
+        self.place, self.ball, self.curved = [-1], [-1], [-1]
+        self.balls: list[tuple[int, int, int, int]] = []
+        self.kept: list[int] = []
         self.plain: list[tuple[int, int]] = []
         self.above: list[list[int]] = [[]]
         self.body = [np.zeros(L.BODY_COLUMNS)]
         self.of_body = [0]
 
-    def add_ball(self, q: int, v: int) -> None:
-        self.balls.append((q, v))
+    def stand(self, frame: int, q: int, v: int, row: int, free: bool) -> None:
+        """From here on frames move from where a ball or free joint stands."""
+        self.ball[frame] = len(self.balls)
+        self.balls.append((q + 3, v, q, row) if free else (q, v, -1, row))
 
     def add(self, parent: int, primitive: Primitive, place: Pose, coordinate: int = -1, q: int = -1) -> int:
         row = np.zeros(L.BODY_COLUMNS)
@@ -108,6 +124,7 @@ class _Builder:
         self.coordinate.append(coordinate)
         self.place.append(q)
         self.ball.append(-1)
+        self.curved.append(-1)
         if q >= 0:
             self.plain.append((q, coordinate))
         self.pitch.append(primitive.pitch)
@@ -127,11 +144,11 @@ class _Builder:
         read, write = self._rows(depth)
         body = np.array(self.body)
         sizes = {"f": count, "n": len(tree.link) - 1, "nv": len(tree.stiffness), "deepest": max(int(depth.max()), 1)}
-        sizes |= {"nq": len(tree.rest), "balls": len(self.balls), "plain": len(self.plain)}
+        sizes |= {"nq": len(tree.rest), "balls": len(self.balls), "plain": len(self.plain), "kept": len(self.kept)}
         return allocate(
             kernels.Frames, sizes,
             parent=self.parent, motion=self.motion, coordinate=self.coordinate, place=self.place, ball=self.ball, balls=self.balls,
-            plain=self.plain, read=read, write=write, depth=depth, above=above, body=body,
+            curved=self.curved, plain=self.plain, kept=self.kept, read=read, write=write, depth=depth, above=above, body=body,
             massive=np.any(body[:, L.MASS :] != 0.0, axis=1), of_body=self.of_body, pitch=self.pitch, gravity=tree.gravity,
             stiffness=tree.stiffness, rest=tree.rest,
         )  # fmt: skip

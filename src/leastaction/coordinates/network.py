@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from ..compiling.records import allocate
 from ..constraints import base
 from ..constraints.base import Closure
-from ..constraints.rows import Row
+from ..constraints.rows import WORLD, Row
 from ..errors import MechanismError
 from ..joints import SymbolicJoint
+from ..joints.dispatch import PARAMETERS
 from ..kernels.maximal import layout as M
-from ..kernels.maximal.layout import Flow, Net, Special, make_flow
+from ..kernels.maximal.layout import Flow, Loops, Net, Special, make_flow
 from ..kernels.tree import layout as L
 from ..model import Model
 from ..pose import Pose
@@ -43,7 +44,8 @@ class Network:
         most = int(np.diff(self.model.tree.energy_on[:, L.UP]).max(initial=1))
         longest = int(self.net.front[:, M.F_STRIDE].max())
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
-        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)})
+        loops = make_loops(self.closures, [c for c, row in enumerate(self.net.con) if row[M.CON_KIND] == M.CLOSING])
+        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)}, loops)
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
@@ -84,7 +86,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     def add_frame_rows(a: int, b: int, pose_a: Pose, pose_b: Pose, equations: Sequence[Row]) -> None:
         add(a, b, pose_a, pose_b, M.TWO_FRAMES, (a, b))
         for row in equations:
-            add_row(row.kind, pose_a.R @ row.u, pose_b.R @ row.w, row.value)
+            add_row(row.kind, row.u if row.kind == WORLD else pose_a.R @ row.u, pose_b.R @ row.w, row.value)
 
     for i, body in enumerate(model.bodies, start=1):
         link, values = model.tree.link[i], model.tree.body[i]
@@ -103,20 +105,19 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         (a, pose_a), (b, pose_b) = closure.a, closure.b
         if closure.kind == base.ROWS:
             add_frame_rows(a, b, pose_a, pose_b, closure.rows)
+        elif closure.kind == base.JOINT:
+            add(a, b, pose_a, pose_b, M.CLOSING, (a, b))
+            for row in closure.rows:
+                add_row(-1, (0.0,) * 3, (0.0,) * 3, row.value)
         elif closure.kind == base.GEAR:
             _add_gear(model, closure, add, add_row)
-        elif closure.kind == base.COORDINATES:
+        elif closure.kind in (base.COORDINATES, base.SPEEDS):
             moved = [_body_of_coordinate(model, v) for _, v in closure.arguments]
             slot = {i: len(slots) + 2 * k for k, i in enumerate(dict.fromkeys(moved))}
             c = add(0, 0, Pose(), Pose(), M.FUNCTION, [b for i in slot for b in (int(model.tree.link[i, L.PARENT]), i)])
             add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
-            functions.append([c, closure.function.address, len(arguments)])
+            functions.append([c, closure.function.address, len(arguments), len(moved), int(closure.kind == base.SPEEDS)])
             arguments.extend([i, q, v, slot[i]] for i, (q, v) in zip(moved, closure.arguments, strict=True))
-        elif closure.kind == base.SPEEDS:
-            raise MechanismError(
-                f"{closure.name} is a function of joint coordinates and velocities, which is not a constraint between bodies; use "
-                "integrator=Variational()"
-            )
         else:
             add(a, b, pose_a, pose_b, VELOCITY_KINDS[closure.kind], (a, b))
             for row, (*directions, value) in zip(closure.rows, closure.row_numbers(), strict=True):
@@ -144,6 +145,20 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip
     return Network(model, net, graph, tables, closures, sizes)
+
+
+def make_loops(closures: Sequence[Closure], con: Sequence[int]) -> Loops | None:
+    """Memory of the joints given by their pose that close loops; con: their constraints."""
+    joints = [closure.function for closure in closures if closure.kind == base.JOINT]
+    if not joints:
+        return None
+    width = max(PARAMETERS, *(len(joint.parameters()) for joint in joints))
+    loops = allocate(Loops, {"loops": len(joints), "loop_parameters": width}, con=list(con))
+    for i, joint in enumerate(joints):
+        loops.link[i] = 0, joint.kind, 7 * i, 6 * i, joint.nv, joint.charts > 1
+        loops.param[i, : len(joint.parameters())] = joint.parameters()
+        loops.q[7 * i : 7 * i + joint.nq] = joint.neutral()
+    return loops
 
 
 def _extent(place: Array) -> float:

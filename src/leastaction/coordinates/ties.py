@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..checks import number
 from ..compiling.records import allocate
-from ..constraints.base import COORDINATES, GEAR, ON_VELOCITIES, ROWS, Closure
+from ..constraints.base import COORDINATES, GEAR, JOINT, ON_VELOCITIES, ROWS, Closure
 from ..errors import StateError
 from ..joints.rows import DOT
 from ..kernels.constraints import velocities as constrained
@@ -19,7 +19,7 @@ from ..kernels.constraints.ties import Ties
 from ..kernels.maximal import layout as M
 from ..kernels.tree import layout as L
 from ..model import Model, takes_model
-from .network import VELOCITY_KINDS
+from .network import VELOCITY_KINDS, make_loops
 
 if TYPE_CHECKING:
     from ..model import Coordinates
@@ -65,14 +65,14 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
 
     for closure in closures:
         first = len(kinds)
-        if closure.kind == ROWS or closure.kind in VELOCITY_KINDS:
+        if closure.kind in (ROWS, JOINT) or closure.kind in VELOCITY_KINDS:
             (a, pose_a), (b, pose_b) = closure.a, closure.b
-            if closure.kind != ROWS:
+            if closure.kind in VELOCITY_KINDS:
                 velocity.append(len(con))
-            kind = VELOCITY_KINDS.get(closure.kind, M.TWO_FRAMES)
+            kind = M.CLOSING if closure.kind == JOINT else VELOCITY_KINDS.get(closure.kind, M.TWO_FRAMES)
             con.append([anchor_of(a), anchor_of(b), first, closure.size, 2 * len(con), 2, kind])
             place.append(np.concatenate([pose_a.p, pose_a.R.ravel(), pose_b.p, pose_b.R.ravel()]))
-            top.append(_common_ancestor(link, a, b))
+            top.append(0 if closure.turns_with_nobody else _common_ancestor(link, a, b))
             reach = _reach(model, a) + _reach(model, b) + float(np.linalg.norm(pose_a.p) + np.linalg.norm(pose_b.p))
             rows.extend(closure.row_numbers())
             for row in closure.rows:
@@ -96,7 +96,7 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
     }  # fmt: skip
     speeds = allocate(Speeds, sizes, bodies=velocity, call=speed) if velocity or speed or not model.is_plain else None
     ties = allocate(
-        Ties, sizes, con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, speeds=speeds, gear=gear,
+        Ties, sizes, loops=make_loops(closures, [k for k, row in enumerate(con) if row[M.CON_KIND] == M.CLOSING]), con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, speeds=speeds, gear=gear,
         only_speed=only_speed, ratio=ratio, call=call, argument=argument, least=_LEAST * np.array(least),
     )  # fmt: skip
     for poses in (ties.start, ties.end):

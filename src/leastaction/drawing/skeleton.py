@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..constraints.base import ROWS
+from ..constraints.base import JOINT, ROWS
 from ..errors import StateError
 from ..joints.base import AS_RAIL, NOT_DRAWN
 from ..kernels.tree import evaluate
@@ -28,7 +28,7 @@ class Skeleton:
         self.anchors: list[int] = []  #: points where something hangs on the world
         self._add_parts()
         for closure in model.closures:
-            if closure.kind == ROWS:
+            if closure.kind in (ROWS, JOINT):
                 self._add_line(closure.a, closure.b, CONSTRAINT)
         tree = model.tree
         for (a, b, _), numbers in zip(tree.pair_on, tree.pair, strict=True):

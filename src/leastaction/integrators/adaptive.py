@@ -83,7 +83,6 @@ class AdaptiveStep(Integrator):
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
         if isinstance(self.base, Midpoint):
             self.base.refuse_model(model)
-        self.refuse_charts(model)
         why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
         self.refuse_servos(model, why)
         self.refuse_dry_friction(model, why)

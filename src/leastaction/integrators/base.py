@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..checks import listed, number, same, shown, whole_number
 from ..compiling.decorators import Direct
 from ..compiling.portable import Carrier
-from ..constraints.base import SPEEDS
 from ..coordinates import ties as tree
 from ..errors import StateError
 from ..forces.functions import explain_failure
@@ -183,24 +182,7 @@ class Integrator(Carrier):
         if model.closures:
             names = listed([c.name for c in model.closures])
             raise StateError(
-                f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator={_keeps_them(model)}"
-            )
-
-    def refuse_velocity_constraints(self, model: Model) -> None:
-        """To be called by integrators that keep constraints on positions only."""
-        if named := tree.on_velocities(model.closures):
-            raise StateError(
-                f"{type(self).__name__} does not keep constraints on velocities, as {listed(named)} of {model.name!r}; "
-                f"use integrator={_keeps_them(model)}"
-            )
-
-    def refuse_charts(self, model: Model, made_of: str = "") -> None:
-        """To be called by integrators that cannot change the coordinates of a joint on the way; made_of: said before the name."""
-        charted = [b.joint_name for b in model.bodies if b.joint.charts > 1]
-        if charted:
-            raise StateError(
-                f"{made_of}{type(self).__name__} cannot change the charts of {listed(charted)}; use integrator=Variational() or Maximal(), "
-                "or give them one chart"
+                f"{type(self).__name__} does not keep the constraints {names} of {model.name!r}; use integrator=Variational() or Maximal()"
             )
 
     def refuse_armature(self, model: Model) -> None:
@@ -301,11 +283,6 @@ class Integrator(Carrier):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.options().items())})"
-
-
-def _keeps_them(model: Model) -> str:
-    """The integrators that keep all constraints of a model; those that are functions of joint velocities are no rows between bodies."""
-    return "Variational()" if any(c.kind == SPEEDS for c in model.closures) else "Variational() or Maximal()"
 
 
 def checked_tolerance(tol: float, example: str = "1e-10") -> float:

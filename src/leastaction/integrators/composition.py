@@ -90,7 +90,6 @@ class Composition(Integrator):
         self.refuse_dry_friction(model, why)
         if self.base.has_composed_code:
             return self.base.start_composed(model, state, dt, self.gammas)
-        self.refuse_charts(model)
         return RestartedStepper(self, model, state, dt)
 
     def why_general(self, model: Model) -> str:

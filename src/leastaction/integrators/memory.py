@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..kernels.constraints.ties import Ties
 from ..kernels.lagrangian.frames import Frames
-from ..kernels.maximal.layout import Net
+from ..kernels.maximal.layout import Loops, Net
 from ..kernels.tree.layout import Tree
 from ..model import Model
 from ..state import State
@@ -29,7 +29,10 @@ Memory = dict[str, NDArray[Any]]  #: name -> array; all that a stepper remembers
 _keeping = threading.Lock()  # a run may be looked at in one thread while its simulator goes on in another
 
 _FIXED = (Tree, Net, Frames)  # what belongs to the model; addresses of compiled functions stand there, which hold in one process only
-_FIXED_FIELDS = {Ties: Ties._fields[: Ties._fields.index("start")]}
+_FIXED_FIELDS: dict[type, tuple[str, ...]] = {
+    Ties: Ties._fields[: Ties._fields.index("start")],
+    Loops: Loops._fields[: Loops._fields.index("q")],
+}
 
 
 def arrays_of(record: Any, path: str = "") -> Iterator[tuple[str, NDArray[Any]]]:

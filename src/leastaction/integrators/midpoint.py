@@ -18,7 +18,7 @@ from ..kernels.stepping import midpoint as kernels
 from ..kernels.stepping import midpoint_composition as composition
 from ..kernels.stepping.record import Record
 from ..kernels.stepping.stages import make_course
-from ..kernels.tree.layout import Actuation
+from ..kernels.tree.layout import Actuation, Charts
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_evaluations, checked_tolerance
@@ -28,7 +28,7 @@ from .variational import place_in_tree, place_stages, put_tied_node, restart_tre
 class Midpoint(Integrator):
     """Discretises the action in generalised coordinates: Ld = h L((1 - alpha) q_k + alpha q_{k+1}, (q_{k+1} - q_k)/h).
 
-    For joints with plain coordinates.  Potentials and forces act inside the step, so stiff springs and hanging chains stay
+    Ball and free joints move by half their rotation to the middle (alpha = 1/2).  Potentials and forces act inside the step, so stiff springs and hanging chains stay
     stable; a step costs O(n^2) and a dense elimination, where `Variational` costs O(n).
 
     alpha        where in the step the Lagrangian is evaluated; order 2 and reversible for 1/2, else order 1
@@ -43,7 +43,6 @@ class Midpoint(Integrator):
 
     symplectic = True
     linearisable = True
-    plain_coordinates = True
 
     def __init__(self, alpha: float = 0.5, tol: float = 1e-10, max_evaluations: int = 50):
         self.alpha = number(alpha, "alpha", StateError)
@@ -75,9 +74,8 @@ class Midpoint(Integrator):
 
     def refuse_model(self, model: Model) -> None:
         """What its equations do not describe."""
-        self.refuse_velocity_constraints(model)
         if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
-            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move ball joint {listed(turning)}; use alpha=0.5, or Variational()")
+            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move the ball or free joint {listed(turning)}; use alpha=0.5, or Variational()")
 
     def longest_turn(self, model: Model) -> float:
         return 1.0 if super().longest_turn(model) < np.inf else np.inf  # ball joints, which move by cayley
@@ -99,7 +97,7 @@ class MidpointStepper(CompiledStepper):
 
     def __init__(self, integrator: Midpoint, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
-        self.work, self.memory = model.make_work(Actuation), make_memory(state.t)
+        self.work, self.memory = model.make_work(Actuation, Charts), make_memory(state.t)
         self.ties: tree.Ties | None = None
         if model.closures:
             self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
@@ -159,7 +157,7 @@ class ComposedMidpointStepper(InStages, MidpointStepper):
 
 def midpoint_arrays(model: Model, work, ties, memory, numbers: kernels.Options, tables=None) -> kernels.Arrays:
     """What the compiled step works on."""
-    frames = make_frames(model, balls=tables is None)
+    frames = make_frames(model, every=tables is None)
     end = model.make_work() if ties is not None else None
     newton = allocate(kernels.Newton, {"nv": model.nv, "nq": model.nq})
     return kernels.Arrays(model.tree, frames, make_lagrangian(model.tree, frames), work, newton, end, ties, memory, numbers, tables)

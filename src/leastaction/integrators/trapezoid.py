@@ -11,7 +11,7 @@ from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import trapezoid as kernels
 from ..kernels.stepping.record import Record, put_node
 from ..kernels.stepping.variational import Options
-from ..kernels.tree.layout import Actuation
+from ..kernels.tree.layout import Actuation, Charts
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
@@ -53,7 +53,6 @@ class Trapezoid(Integrator):
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> TrapezoidStepper:
         self.refuse_constraints(model)
-        self.refuse_charts(model)
         return TrapezoidStepper(self, model, state, dt, gammas)
 
     def longest_turn(self, model: Model) -> float:
@@ -99,7 +98,7 @@ class TrapezoidStepper(CompiledStepper):
 
     def __init__(self, integrator: Trapezoid, model: Model, state: State, dt: float, gammas: NDArray[np.float64]):
         super().__init__(integrator, model, dt)
-        self.work, self.memory = model.make_work(Actuation), make_memory(state.t)
+        self.work, self.memory = model.make_work(Actuation, Charts), make_memory(state.t)
         self.work.q[:] = state.q
         self.work.target[:] = state.p
         self.trapezoid = kernels.make_trapezoid(model.nq, model.nv)

@@ -87,7 +87,6 @@ class Variational(Integrator):
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> ComposedStepper:
-        self.refuse_charts(model, "a composition of ")
         return ComposedStepper(self, model, state, dt, gammas)
 
     def longest_turn(self, model: Model) -> float:

@@ -342,8 +342,8 @@ def _prescribed(coordinate: str, motion: Any) -> Prescribed:
 def _coincident(mechanism: Mechanism, a: str, b: str, directions: NDArray[np.float64]) -> Constraint:
     """The points of frames a and b coincide along directions of the world.
 
-    `Coincident` has directions fixed in a frame.  That is the same where a frame does not turn, or turns only about one axis which
-    maps the given directions on each other: those of a planar mechanism in its plane.
+    Directions of a frame are the same, and cost less, where it does not turn, or turns only about one axis which maps the given directions on
+    each other: those of a planar mechanism in its plane.
     """
     if np.linalg.matrix_rank(directions, tol=1e-9) == 3:
         return Coincident(a, b)
@@ -351,10 +351,7 @@ def _coincident(mechanism: Mechanism, a: str, b: str, directions: NDArray[np.flo
         rotation, axes = orientation(mechanism, first)
         if all(keeps(axis, axes[0], directions) for axis in axes):
             return Coincident(first, second, directions @ rotation)
-    raise MechanismError(
-        f"both {a!r} and {b!r} turn out of the given directions {directions.tolist()}, which stay fixed in the world; join the points in "
-        "all three directions, or hang one of the frames on the world"
-    )
+    return Coincident(a, b, directions, axes="world")
 
 
 def orientation(mechanism: Mechanism, name: str) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:

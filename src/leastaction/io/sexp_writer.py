@@ -146,7 +146,9 @@ def _name(constraint: Constraint) -> str:
 
 def _constraint(mechanism: Mechanism, constraint: Constraint) -> list[str]:
     if isinstance(constraint, Coincident):
-        if len(constraint.directions) < 3:
+        if len(constraint.directions) < 3 and constraint.axes == "world":
+            directions = constraint.directions
+        elif len(constraint.directions) < 3:
             rotation = _fixed_rotation(mechanism, constraint)
             directions = constraint.directions @ rotation.T
         else:
@@ -169,8 +171,8 @@ def _fixed_rotation(mechanism: Mechanism, constraint: Coincident) -> NDArray[np.
     rotation, axes = orientation(mechanism, constraint.a)
     if not all(keeps(axis, axes[0], constraint.directions @ rotation.T) for axis in axes):
         raise FormatError(
-            f"{constraint!r}: its directions turn with frame {constraint.a!r}, those of a .sexp file stay fixed in the world; join the "
-            "points in all three directions"
+            f"{constraint!r}: its directions turn with frame {constraint.a!r}, those of a .sexp file stay fixed in the world; give "
+            "axes='world', or join the points in all three directions"
         )
     return rotation
 

@@ -4,6 +4,7 @@ POINT     u.p = value            the origin of b stands at `value` along the dir
 DOT       u.R w = 0              the direction w of b is orthogonal to the direction u of a
 DISTANCE  (p.p - L^2) / 2L = 0   the origins are L apart
 SCREW     p_z - c angle_z = 0    b turns about the common z axis and advances by c per radian
+WORLD     u.Q p = value          the same as POINT along a direction u of the world, Q the axes of a in it
 
 What a joint forbids is such rows too (`Joint.constraint_rows`).  `kernels/maximal/rows.py` evaluates them.
 """
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 POINT, DOT, DISTANCE, SCREW = range(4)
 #: rows of constraints that restrict velocities (kernels/maximal/nonholonomic.py); only HEIGHT holds for positions; SPEED: of the user
 SIDE, HEIGHT, ALONG, ACROSS, SPEED = range(4, 9)
+WORLD = 9
 
 Vector = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -25,9 +27,9 @@ NONE: Vector = (0.0, 0.0, 0.0)
 class Row:
     """One scalar equation between two frames."""
 
-    kind: int  #: POINT, DOT, DISTANCE or SCREW; SIDE, HEIGHT, ALONG, ACROSS or SPEED; -1: has a file of its own
+    kind: int  #: POINT, DOT, DISTANCE, SCREW or WORLD; SIDE, HEIGHT, ALONG, ACROSS or SPEED; -1: has a file of its own
     label: str  #: what it keeps, for messages
-    u: Vector = NONE  #: direction in frame a
+    u: Vector = NONE  #: direction in frame a, of WORLD in the world
     w: Vector = NONE  #: direction in frame b
     value: float = 0.0  #: offset (m), length (m) or advance per radian (m)
 

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed, shown, time_step
+from ..checks import shown, time_step
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
@@ -186,9 +186,6 @@ def _check(model: Model, integrator: Integrator) -> None:
             f"steps of {model.name!r} are not differentiable where a servo meets its limit or a joint sticks, so models with servos or dry "
             "friction are not linearised; linearise the mechanism without them, with Spring and Damper for servos within their limits"
         )
-    turning = [b.joint_name for b in model.bodies if b.joint.has_quaternion]
-    if isinstance(base, Midpoint) and turning:
-        raise StateError(f"Midpoint cannot be linearised with the ball joint {listed(turning)} of {model.name!r}; use Variational()")
 
 
 def _in_joint_coordinates(integrator: Integrator) -> Midpoint | Variational:

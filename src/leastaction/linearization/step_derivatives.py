@@ -5,8 +5,8 @@
 
 dq are tangent vectors: differences of coordinates, on ball and free joints left-trivialised, q exp(dq).  Momenta are compared
 component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`, and laws on bodies that do not
-say their slopes), the midpoint quadrature of mechanisms with ball or free joints, and constraints on velocities: there differences of
-order six take the place of derivatives.
+say their slopes), the midpoint quadrature of mechanisms with ball or free joints, `Midpoint` with those or with joints given by their pose,
+and constraints on velocities: there differences of order six take the place of derivatives.
 """
 
 from __future__ import annotations
@@ -54,10 +54,12 @@ class StepDerivatives:
 
 
 def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array, dt: float, tau: Array, t: float) -> StepDerivatives:
-    """Of `Midpoint`: d = q1 - q0."""
+    """Of `Midpoint`: d leads from q0 to q1."""
     work, a = model.make_work(), integrator.alpha
     work.q[:], work.d[:] = q0, d
     arrays = midpoint_arrays(model, work, None, make_memory(t), integrator.numbers(dt))
+    if len(arrays.frames.balls) or arrays.lag.curved is not None:
+        return _differenced(arrays, model, q0, d, tau, t)
     midpoint_kernels.step_derivatives(arrays, t, np.zeros((model.nv, model.nv)))
     lag, newton = arrays.lag, arrays.newton
     f = newton.force + tau
@@ -75,6 +77,22 @@ def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array
     P10, P11 = (momentum[k] + a * dt * force[k] + 0.5 * dt * extra[k] for k in range(2))
     leaving = lag.v - (1.0 - a) * dt * lag.q - 0.5 * dt * f
     return StepDerivatives(leaving, lag.v + a * dt * lag.q + 0.5 * dt * f, P00, P01, P10, P11)
+
+
+def _differenced(arrays: midpoint_kernels.Arrays, model: Model, q0: Array, d: Array, tau: Array, t: float) -> StepDerivatives:
+    """The same where L is not that of constant twists: differences of the momenta themselves."""
+    nv, work, leaving = model.nv, arrays.w, np.empty(model.nv)
+
+    def momenta(start: Array, way: Array) -> Array:
+        work.q[:], work.d[:] = start, way
+        midpoint_kernels.end_momenta(arrays, t, tau[None].copy(), leaving)
+        return np.concatenate([leaving, work.target])
+
+    q1 = moved(model, q0, d)
+    p = momenta(q0, d)
+    by_q0 = difference(lambda x: momenta(start := moved(model, q0, x), increment(model, start, q1)), nv)
+    by_q1 = difference(lambda x: momenta(q0, increment(model, q0, moved(model, q1, x))), nv)
+    return StepDerivatives(p[:nv], p[nv:], by_q0[:nv], by_q1[:nv], by_q0[nv:], by_q1[nv:])
 
 
 # ------------------------------------------------------------------------------------------------------------ trees

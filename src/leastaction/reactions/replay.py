@@ -56,7 +56,7 @@ class Side(NamedTuple):
 
 def is_balanced(integrator: Integrator, model: Model) -> bool:
     """Are its reactions those of its own discrete equations?"""
-    if isinstance(integrator, Midpoint) and any(b.joint.has_quaternion for b in model.bodies):
+    if isinstance(integrator, Midpoint) and any(b.joint.nq != b.joint.nv for b in model.bodies):
         return False
     return isinstance(integrator, (Variational, Midpoint, Maximal))
 

@@ -193,45 +193,45 @@ class Reactions(Mapping[str, Reaction]):
     @cached_property
     def _held(self) -> Array:
         """(T, constraints, 6) wrench of every constraint on its second body, world axes about the world's origin."""
-        return self._wrenches(slice(None), self._multipliers[0])
+        return self._wrenches(slice(None), self._multipliers[0], 1)
 
     @cached_property
     def _through(self) -> Array:
         """(T, n+1, 6) wrench through every joint, likewise."""
-        return self._balance.through - self._carried(self._held)
+        return self._balance.through - self._carried(self._held, self._wrenches(slice(None), self._multipliers[0], 0))
 
     @cached_property
     def _free(self) -> list[tuple[int, Array, Array]]:
         """What undetermined multipliers add: (node, on the bodies of constraints, through joints), the first index a multiplier."""
         found = []
         for k, space in self._multipliers[1]:
-            held = self._wrenches(np.full(len(space), k), space)
-            found.append((k, held, self._carried(held)))
+            held, opposite = (self._wrenches(np.full(len(space), k), space, side) for side in (1, 0))
+            found.append((k, held, self._carried(held, opposite)))
         return found
 
-    def _wrenches(self, which, multipliers: Array) -> Array:
-        """Of all constraints at the nodes `which` for the given multipliers."""
+    def _wrenches(self, which, multipliers: Array, side: int) -> Array:
+        """Of all constraints at the nodes `which` for the given multipliers, on their second bodies (side 1) or their first ones (0)."""
         model, nodes, poses = self._model, self._nodes, self._balance.poses
         R, x = poses.R[which], poses.x[which]
         out = np.zeros((len(multipliers), len(model.closures), 6))
         between = [c for c, closure in enumerate(model.closures) if _acts_at_a_point(closure)]
         if not between:
             return out
-        on_body, rows = out.copy(), [model.closures[c].b[0] for c in between]
+        on_body, rows = out.copy(), [(model.closures[c].a, model.closures[c].b)[side][0] for c in between]
         some = np.zeros((len(multipliers), len(between), 6))
         work, ties = model.make_work(), tree.make_ties(model)
         times, q = np.ascontiguousarray(nodes.t[which]), np.ascontiguousarray(nodes.q[which])
-        constraint_wrenches(model.tree, work, ties, times, q, np.ascontiguousarray(multipliers), some)
+        constraint_wrenches(model.tree, work, ties, times, q, np.ascontiguousarray(multipliers), some, side)
         on_body[:, between] = some
         out[:, between] = Poses(R[:, rows], x[:, rows]).in_world(on_body[:, between])
         return out
 
-    def _carried(self, held: Array) -> Array:
+    def _carried(self, held: Array, opposite: Array) -> Array:
         """What the wrenches of the constraints make the joints carry less."""
         on = np.zeros((len(held), len(self._model.bodies) + 1, 6))
         for c, closure in enumerate(self._model.closures):
             on[:, closure.b[0]] += held[:, c]
-            on[:, closure.a[0]] -= held[:, c]
+            on[:, closure.a[0]] += opposite[:, c]
         return accumulate(self._model, on)
 
     # ------------------------------------------------------------------------------------------------------------ reactions

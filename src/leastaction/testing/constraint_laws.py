@@ -118,8 +118,7 @@ def check_constraint(
         if isinstance(integrator, (Variational, Maximal)) and integrator.retraction in INVERSE_RETRACTIONS:
             case.law_impulse(integrator, long)
     assert report.orders, f"{case.name}: every integrator refuses it: {report.refused}"
-    if case.known_to_bodies:
-        case.law_agreement()
+    case.law_agreement()
     case.law_redundancy()
     return report
 
@@ -136,7 +135,6 @@ class _Case:
         self.kin = Kinematics(self.mechanism)
         self.on_positions = ties.on_positions(self.model.closures)
         self.between_bodies = all(c.kind not in (COORDINATES, SPEEDS) for c in self.model.closures)  # or between coordinates and time
-        self.known_to_bodies = all(c.kind != SPEEDS for c in self.model.closures)  # Maximal takes it
         self.slides = ties.make_ties(self.model).only_speed > 0  # rows that restrict velocities only
         self.closing = TreeClosing(self.model)
         q = self.model.assemble(self.beside(self.model.neutral(), 0.2))

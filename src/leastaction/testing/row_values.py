@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints.rows import DISTANCE, DOT, POINT, Row
+from ..constraints.rows import DISTANCE, DOT, POINT, WORLD, Row
 from ..joints.reference import angle_about_z
 from . import matrices as mat
 
 
-def row_value(row: Row, T: NDArray) -> NDArray:
-    """Value of a row for the pose T (..., 4, 4), real or complex, of frame b in frame a: the definitions of constraints/rows.py."""
+def row_value(row: Row, T: NDArray, axes: NDArray | None = None) -> NDArray:
+    """Value of a row for the pose T (..., 4, 4), real or complex, of frame b in frame a: the definitions of constraints/rows.py.
+
+    axes    (..., 3, 3) orientation of frame a in the world
+    """
     R, p = T[..., :3, :3], T[..., :3, 3]
+    if row.kind == WORLD:
+        assert axes is not None, "a row along a direction of the world needs the axes of frame a"
+        return mat.times(axes, p) @ np.array(row.u) - row.value
     if row.kind == POINT:
         return p @ np.array(row.u) - row.value
     if row.kind == DOT:

@@ -2,7 +2,7 @@
 
 Rows between two frames are those of kernels/maximal/rows.py, here between bodies that hang on a tree: their derivative in the pose of a
 body is a wrench, and moving it towards the root gives the derivative in the joints.  What the joints of both bodies have in
-common cancels, so the walk ends at their common ancestor.  Other rows are functions of coordinates: linear ones (gears) and
+common cancels, so the walk ends at their common ancestor (not for rows along directions of the world).  Other rows are functions of coordinates: linear ones (gears) and
 generated ones (symbolic/constraint_module.py).  Rows that restrict velocities are in speeds.py.
 """
 
@@ -15,10 +15,12 @@ from ...compiling.decorators import kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
 from ...lie.algebra import add, load3, load9, matmul, matvec, quat_rotate_minus, quat_to_matrix, store3, store9, sub
+from ..maximal.closing import loop_gradients, loop_nodes, loop_values
 from ..maximal.layout import (
     B_P,
     BODY_A,
     BODY_B,
+    CLOSING,
     CON_COLUMNS,
     CON_KIND,
     FIRST_ROW,
@@ -30,6 +32,7 @@ from ..maximal.layout import (
     ROW_COLUMNS,
     ROWS,
     TWO_FRAMES,
+    Loops,
 )
 from ..maximal.rows import two_frame_gradient, two_frame_values
 from ..tree.layout import DT, DU, DW, KIND, L_P1, L_R1, NV, PARENT, VI, P, R
@@ -59,7 +62,7 @@ class Ties(NamedTuple):
     row_kind: integers("m")  # only of rows between frames
     row: floats("m", ROW_COLUMNS)
     anchor: integers("na")  # body rows that constraints act on; anchor 0 is the world
-    top: integers("nc")  # common ancestor of the two bodies
+    top: integers("nc")  # common ancestor of the two bodies; 0 if directions of the world matter
     only_speed: integers("m")  # does a row restrict nothing but velocities?
     speeds: Speeds  # None in a plain model (Model.is_plain): Numba then compiles without them
     gear: integers("ng", 5)
@@ -92,6 +95,7 @@ class Ties(NamedTuple):
     x: floats("nx")  # arguments of generated rows
     x_rate: floats("nx")  # their rates
     slope: floats("2*nx")  # derivatives in them, of velocity constraints in the rates, then in the arguments
+    loops: Loops  # joints given by their pose; None where there are none
 
 
 @kernel
@@ -104,6 +108,7 @@ def row_values(m, w, con, poses, apart, t, f):
         first = w.q[con.gear[g, GEAR_Q1]] + f * w.d[con.gear[g, GEAR_V1]]
         second = w.q[con.gear[g, GEAR_Q2]] + f * w.d[con.gear[g, GEAR_V2]]
         con.value[con.gear[g, GEAR_ROW]] = first - con.ratio[g, 0] * second - con.ratio[g, 1]
+    loop_values(con.loops, con, poses, apart, f != 0.0, con.value, 0)
     set_arguments(w, con, f)
     for s in range(con.call.shape[0]):
         k = con.call[s, CALL_FIRST]
@@ -126,10 +131,11 @@ def gradients(m, w, con, poses, apart, X, at_R, at_P, S, t, h, J):
         con.rate[a] = 0.0
         for j in range(J.shape[1]):
             J[a, j] = 0.0
+    loop_gradients(con.loops, con, poses, apart, h != 0.0, con.G)
     for k in range(con.con.shape[0]):
         if con.con[k, CON_KIND] == TWO_FRAMES:
             two_frame_gradient(con, poses, apart, k, con.G)
-        else:
+        elif con.con[k, CON_KIND] != CLOSING:
             velocity_rows(con.speeds, w, con, k, h)
         for side in range(2):
             pull_back(m, con, k, side, X, at_R, at_P, S, J)
@@ -184,6 +190,7 @@ def place_anchors(m, w, con):
 def constrain_node(m, w, con, t):
     """c.value and c.J0 at the node w.q, which `set_node` has set; returns the largest |h|."""
     place_anchors(m, w, con)
+    loop_nodes(con.loops, con, con.start, con.apart)
     row_values(m, w, con, con.start, con.apart, t, 0.0)
     speed_nodes(con.speeds, con)
     gradients(m, w, con, con.start, con.apart, w.row, R, P, w.S0, t, 0.0, con.J0)

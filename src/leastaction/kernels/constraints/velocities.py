@@ -5,15 +5,16 @@
 """
 
 from ...compiling.decorators import entry, inlined, kernel
-from ...joints.rows import DISTANCE, DOT, POINT
-from ...lie.algebra import add, cross, dot, load3, load9, matvec, store3, sub
-from ..maximal.layout import A_P, A_R, B_R, CON_KIND, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS, TWO_FRAMES
-from ..maximal.rows import column
+from ...joints.rows import DISTANCE, DOT, POINT, WORLD
+from ...lie.algebra import add, cross, dot, load3, load9, matvec, scale, store3, sub
+from ..maximal.closing import loop_second_rates
+from ..maximal.layout import A_P, A_R, B_R, BODY_A, CON_KIND, FIRST_ROW, ROW_U, ROW_VALUE, ROW_W, ROWS, TWO_FRAMES
+from ..maximal.rows import column, world_direction
 from ..solving.dense import rank_factor, rank_solve
 from ..tree.articulated import forward_dynamics, mass_solve
 from ..tree.continuous import twists, velocity_products
 from ..tree.evaluate import applied_forces, place
-from ..tree.layout import PARENT, P, R
+from ..tree.layout import ETA, PARENT, P, R
 from ..tree.spatial import twist_to_child
 from .bordered import products
 from .speeds import relative_rates, speed_rates
@@ -83,12 +84,22 @@ def second_rates(m, w, con, t, v, A):
     for k in range(con.con.shape[0]):
         if con.con[k, CON_KIND] == TWO_FRAMES:
             second_rates_of(w, con, k, A)
+    rates_of_loops(con.loops, w, con, A)
     for e in range(con.argument.shape[0]):
         con.x_rate[e] = v[con.argument[e, 1]]
     speed_rates(con.speeds, m, w, con, t, A)  # c.x is that of the node
     for s in range(con.call.shape[0]):
         k = con.call[s, CALL_FIRST]
         con.rate[con.call[s, CALL_ROW]] = call_joint(con.call[s, CALL_ADDRESS], SECOND, m.param, 0, con.x, k, con.x_rate, k, t, None)[0]
+
+
+@kernel
+def rates_of_loops(loops, w, con, A):
+    """Rows of joints given by their pose that close loops."""
+    if loops is not None:
+        for i in range(loops.con.shape[0]):
+            Q, _, turn, turn_rate, p1, p2 = relative_rates(w, con, loops.con[i], A)
+            loop_second_rates(loops, con, i, Q, turn, turn_rate, p1, p2)
 
 
 @kernel
@@ -103,12 +114,22 @@ def second_rates_of(w, con, k, A):
             con.rate[a] = dot(u, p2)
         elif kind == DOT:
             con.rate[a] = dot(u, matvec(Q, turned_twice(turn, turn_rate, load3(con.row, a, ROW_W))))
+        elif kind == WORLD:
+            con.rate[a] = dot(world_direction(con, con.start, k, a), seen_from_world(w, con, k, A, sub(point, load3(con.place, k, A_P)), p1, p2))
         elif kind == DISTANCE:
             apart = sub(point, load3(con.place, k, A_P))
             con.rate[a] = (dot(apart, p2) + dot(p1, p1)) / value
         else:
             axes = load9(con.place, k, A_R)
             con.rate[a] = dot(column(axes, 2), p2) - value * angle_second_rate(axes, load9(con.place, k, B_R), Q, turn, turn_rate)
+
+
+@inlined
+def seen_from_world(w, con, k, A, p, p1, p2):
+    """Second derivative of the vector p from frame a to frame b, whose rates seen from body A are p1 and p2; axes of A."""
+    i = con.anchor[con.con[k, BODY_A]]
+    turn = load3(w.row, i, ETA)
+    return add(p2, add(scale(2.0, cross(turn, p1)), turned_twice(turn, load3(A, i, 0), p)))
 
 
 @inlined

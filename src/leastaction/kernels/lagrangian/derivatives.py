@@ -16,29 +16,25 @@ The gradients are evaluated in the frames themselves, the products of pairs in w
 """
 
 from ...compiling.decorators import entry, inlined, kernel
-from ...lie.algebra import ZERO3, accumulate3, add, axpy, cross, dot, load3, load9, matmul, matvec, store3, store9, sub, tmatvec
+from ...lie.algebra import ZERO3, accumulate3, add, axpy, cross, dot, load3, load9, matmul, matvec, store3, store9, sub, tmatvec, vector
 from ..forces.potentials import add_potentials, potential_curvatures
 from ..forces.wrenches import constant_wrench, constant_wrench_turned
 from ..tree.crba import add_composite
 from ..tree.layout import INERTIA, MASS, MOMENT
 from ..tree.loads import gravity_wrench
 from ..tree.spatial import body_momentum, dot6, pass_to_parent, twist_to_child, wrench_to_parent
-from .frames import STILL, local_pose, unit_twist
+from .balls import add_springs, spring_curvatures
+from .curved import add_bends, move_by_joint, rate_of, twist_of
+from .frames import BALL_X, STILL, local_pose
 from .layout import DOWN, FALL, MU, PSI, RATE, TURN, WORLD_P, WORLD_R, A, H, P, R, V, W
 from .potentials import add_pair_forces, pair_curvatures
-
-
-@inlined
-def bracket(a, l, b, k):
-    """[x, y] of the twists x = (a, l), y = (b, k)."""
-    return cross(a, b), add(cross(a, k), cross(l, b))
 
 
 @kernel
 def gradients(m, frames, lag, w, q, v):
     """s.q, s.v, s.force at the configuration q and velocity v, in O(n).  Uses Work.world, x, jet for potentials.
 
-    Ball joints stand as s.turned says; their derivatives are those in the angles about x, y and z from there.
+    Ball and free joints stand as s.turned says; their derivatives are those along x, y and z, then in the angles about them, from there.
     """
     row = lag.row
     count = frames.parent.shape[0]
@@ -48,13 +44,17 @@ def gradients(m, frames, lag, w, q, v):
         moves = frames.motion[k] != STILL
         rot, p, _, _ = local_pose(frames, k, q[at] if at >= 0 else 0.0)
         if frames.ball[k] >= 0:
+            at_x = frames.balls[frames.ball[k], BALL_X]
+            if at_x >= 0:
+                p = add(p, matvec(rot, vector(q, at_x)))
             rot = matmul(rot, load9(lag.turned, frames.ball[k], 0))
+        rot, p = move_by_joint(lag.curved, m, frames, k, q, v, rot, p)
         store9(row, k, R, rot)
         store3(row, k, P, p)
         a, l = twist_to_child(rot, p, load3(row, parent, V), load3(row, parent, V + 3))
         if moves:
-            xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
-            ra, rl = bracket(a, l, xa, xl)
+            xa, xl = twist_of(lag.curved, frames, k)
+            ra, rl = rate_of(lag.curved, frames, k, a, l, xa, xl)
             store3(lag.rate, j, 0, ra)
             store3(lag.rate, j, 3, rl)
             a, l = axpy(v[j], xa, a), axpy(v[j], xl, l)
@@ -87,7 +87,7 @@ def gradients(m, frames, lag, w, q, v):
         parent, j = frames.parent[k], frames.coordinate[k]
         rot, p = load9(row, k, R), load3(row, k, P)
         if frames.motion[k] != STILL:
-            xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
+            xa, xl = twist_of(lag.curved, frames, k)
             at = frames.place[k]
             spring = m.stiffness[j] * (q[at] - m.rest[at]) if at >= 0 else 0.0
             weight, turn = dot6(row, k, W, xa, xl), dot6(row, k, H, load3(lag.rate, j, 0), load3(lag.rate, j, 3))
@@ -101,6 +101,7 @@ def gradients(m, frames, lag, w, q, v):
             if forced:
                 pass_to_parent(row, k, parent, A, rot, p, load3(row, k, A), load3(row, k, A + 3))
     add_potentials(m, w, q, -1.0, lag.q)
+    add_springs(m, frames, lag, q)
     for j in range(lag.q.shape[0]):
         top = max(top, abs(lag.q[j]))
     lag.size[0] = top
@@ -156,7 +157,7 @@ def curvatures(m, frames, lag, w, q):
             continue
         l = frames.coordinate[k]
         Q, p = load9(row, k, WORLD_R), load3(row, k, WORLD_P)
-        xa, xl = unit_twist(frames.motion[k], frames.pitch[k])
+        xa, xl = twist_of(lag.curved, frames, k)
         ra, rl = load3(lag.rate, l, 0), load3(lag.rate, l, 3)
         ha, hl = load3(row, k, H), load3(row, k, H + 3)
         ua, ul = body_momentum(comp, k, xa, xl)
@@ -188,6 +189,8 @@ def curvatures(m, frames, lag, w, q):
     if m.pair_on.shape[0] > 0:
         pair_curvatures(m, frames, lag, w)
     potential_curvatures(m, w, q, lag.qq)
+    spring_curvatures(m, frames, lag)
+    add_bends(lag.curved, m, frames, lag, q)
 
 
 @kernel

@@ -10,18 +10,27 @@ from ...lie.trig import sincos
 from ..tree.layout import BODY_COLUMNS, PLACE_P, PLACE_R
 
 STILL = SCREW_Z + 1  # how a frame moves that no coordinate does; the others as in joints/primitives.py
+CURVED = STILL + 1  # by a coordinate of a joint whose columns change with it: see curved.py
+
+BALL_Q, BALL_V, BALL_X, BALL_ROW, BALL_COLUMNS = range(5)  # places of its quaternion in q, of its angular velocity in v, of its position in
+# q (-1: it has none), its row in the tree
 
 
 class Frames(NamedTuple):
-    """A mechanism as a tree of f frames; row 0 is the world, parents come before children."""
+    """A mechanism as a tree of f frames; row 0 is the world, parents come before children.
+
+    Ball and free joints are numbered; their frames move from where the joint stands, a free one first along x, y and z, then it turns.
+    """
 
     parent: integers("f")
-    motion: integers("f")  # TURN_X ... STILL
+    motion: integers("f")  # TURN_X ... CURVED
     coordinate: integers("f")  # which velocity moves the frame, -1 for STILL
-    place: integers("f")  # its coordinate in q, -1 for STILL and for the three frames of a ball joint
-    ball: integers("f")  # for the first frame of a ball joint its number, otherwise -1
-    balls: integers("balls", 2)  # of every ball joint the places of its quaternion in q and of its angular velocity in v
+    place: integers("f")  # its coordinate in q, -1 for STILL and for the frames of ball and free joints
+    ball: integers("f")  # for the first frame of a ball or free joint its number, otherwise -1
+    balls: integers("balls", BALL_COLUMNS)  # BALL_Q ... BALL_ROW of every ball and free joint
+    curved: integers("f")  # for the first frame of a CURVED joint its row in the tree, otherwise -1
     plain: integers("plain", 2)  # of every other coordinate its places in q and v
+    kept: integers("kept")  # places in q of what says which chart a joint is in
     read: integers("f")  # first row of the parent's derivatives
     write: integers("f")  # first row of this frame's derivatives
     depth: integers("f")  # number of coordinates above and in the frame: rows of derivatives it has
@@ -73,7 +82,7 @@ def local_pose(frames, k, x):
     R, p = load9(frames.body, k, PLACE_R), load3(frames.body, k, PLACE_P)
     motion = frames.motion[k]
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if motion == STILL:
+    if motion in (STILL, CURVED):
         return R, p, zero, (0.0, 0.0, 0.0)
     if motion in (SLIDE_X, SLIDE_Y, SLIDE_Z):
         return R, add(p, matvec(R, axis(motion, x))), zero, matvec(R, axis(motion, 1.0))

@@ -5,8 +5,9 @@ from ...lie.algebra import ZERO3, accumulate3, add, load3, load9, matvec, store3
 from ..forces.laws import law_damping, law_wrenches
 from ..tree.layout import LAW_BODY
 from ..tree.spatial import dot6, pass_to_parent, twist_to_child, wrench_to_parent
+from .curved import twist_of
 from .derivatives import place
-from .frames import STILL, unit_twist
+from .frames import STILL
 from .layout import PSI, WORLD_P, WORLD_R, A, P, R, V
 from .potentials import place_bodies
 
@@ -38,7 +39,7 @@ def add_law_forces(laws, m, frames, lag, w, t, out):
             accumulate3(row, frames.of_body[i], A + 3, load3(w.laws.wrench, i, 3))
         for k in range(count - 1, 0, -1):
             if frames.motion[k] != STILL:
-                a, l = unit_twist(frames.motion[k], frames.pitch[k])
+                a, l = twist_of(lag.curved, frames, k)
                 out[frames.coordinate[k]] += dot6(row, k, A, a, l)
             if frames.parent[k] > 0:
                 pass_to_parent(row, k, frames.parent[k], A, load9(row, k, R), load3(row, k, P), load3(row, k, A), load3(row, k, A + 3))

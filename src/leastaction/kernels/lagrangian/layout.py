@@ -6,7 +6,7 @@ import numpy as np
 
 from ...compiling.records import allocate, floats
 from ..tree.layout import BODY_COLUMNS, Tree
-from .frames import Frames
+from .frames import CURVED, Frames
 
 # columns of Lagrangian.row
 _i = np.int64
@@ -22,6 +22,16 @@ ROW = _i(51)
 # columns of Lagrangian.pair, world axes
 PSI, RATE, MU, TURN, FALL = _i(0), _i(6), _i(12), _i(18), _i(24)  # Psi, Psi', u, w, turning of the weight (moment only)
 PAIR = _i(27)
+
+
+class Curved(NamedTuple):
+    """Of joints whose columns change with their coordinates, at the middle of the step."""
+
+    S: floats("nv", 6)  # columns, body axes
+    slope: floats("nv", 6)  # d(S qd)/dq_l
+    before: floats(1, 6)  # velocity before the joint whose turn it is, seen from its body
+    along: floats("nv")  # scratch: velocities of largest entry 1
+    rate: floats("nv")  # scratch: velocities
 
 
 class Lagrangian(NamedTuple):
@@ -40,13 +50,16 @@ class Lagrangian(NamedTuple):
     force_q: floats("nv", "nv")  # d force_i / dq_j
     size: floats(1)  # largest joint force, cancellation not counted
     moves: floats("nv", 3)  # scratch: what the coordinates move
-    turned: floats("balls", 9)  # how ball joints stand
+    turned: floats("balls", 9)  # how ball and free joints stand
     half: floats("balls", 9)  # their rotation over half the step
+    spring: floats("nv")  # scratch: gradient of their springs
+    curved: Curved  # None where no joint has such columns
 
 
 def make_lagrangian(tree: Tree, frames: Frames) -> Lagrangian:
     """Memory for f frames, the world included."""
-    s = allocate(Lagrangian, {"f": len(frames.parent), "nv": len(tree.stiffness), "balls": len(frames.balls)})
+    sizes = {"f": len(frames.parent), "nv": len(tree.stiffness), "balls": len(frames.balls)}
+    s = allocate(Lagrangian, sizes, **({} if np.any(frames.motion == CURVED) else {"curved": None}))
     s.row[0, [WORLD_R, WORLD_R + 4, WORLD_R + 8]] = 1.0
     s.row[0, DOWN : DOWN + 3] = frames.gravity
     return s

@@ -6,6 +6,7 @@ constraints on velocities, symbolic joints, functions of coordinates.  Where the
 
 from ...compiling.decorators import inlined, kernel
 from ...lie.algebra import add, load3, quat_rotate_minus
+from .closing import loop_gradients, loop_nodes, loop_values
 from .functions import function_forces, function_gradients, function_values
 from .layout import B_P, BODY_A, BODY_B, CON_KIND, D_U, D_W, FIRST_ROW, GEAR, TWO_FRAMES
 from .nonholonomic import seen_from_moving, seen_from_still, velocity_force, velocity_gradient, velocity_values
@@ -38,6 +39,7 @@ def values(m, net, flow, out, first):
             if kind == TWO_FRAMES:
                 two_frame_ends(net, flow, c, out, at)
     special_values(net.special, m, net, flow, out, first)
+    loop_values(flow.loops, net, flow.end, flow.apart_end, True, out, first)
 
 
 @kernel
@@ -66,6 +68,7 @@ def gradients(m, net, flow):
     """G1 = derivatives of the values in the end poses."""
     plain_gradients(net, flow.end, flow.apart_end, flow.G1)
     special_gradients(net.special, m, net, flow)
+    loop_gradients(flow.loops, net, flow.end, flow.apart_end, True, flow.G1)
 
 
 @kernel
@@ -82,6 +85,8 @@ def force_directions(m, net, flow):
     """G0 = virtual displacements the constraints forbid at the start of the step: where their impulses act."""
     plain_gradients(net, flow.node, flow.apart, flow.G0)
     special_forces(net.special, m, net, flow)
+    loop_nodes(flow.loops, net, flow.node, flow.apart)
+    loop_gradients(flow.loops, net, flow.node, flow.apart, False, flow.G0)
 
 
 @kernel

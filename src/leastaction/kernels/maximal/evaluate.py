@@ -20,6 +20,7 @@ from .symbolic import approach_coordinates
 @kernel
 def set_node(m, w, net, flow, q):
     """Poses of all bodies at the joint coordinates q, and the directions of the constraints there."""
+    flow.time[1] = 0.0
     place(m, w, q, w.r)
     world_poses(m, w)
     for j in range(q.shape[0]):
@@ -111,10 +112,11 @@ def minimal_entry(m, net, flow, V, q, v, errors):
 
     errors = violation of the constraints.
     """
+    flow.time[1] = 0.0
     measure(net, flow)
     for i in range(1, flow.node.shape[0]):
         if dispatch.is_generated(m.link[i, KIND]):
-            approach_coordinates(m, net, flow, i)
+            approach_coordinates(m, net, flow, flow.node, flow.apart, i, i - 1)
     force_directions(m, net, flow)
     for j in range(flow.d.shape[0]):
         flow.d[j] = 0.0

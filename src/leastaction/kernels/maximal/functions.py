@@ -3,6 +3,8 @@
 Coordinates are functions of how a child stands to its parent, so h(q, t) = 0 is a row between the bodies of its joints.  Its derivative is
 the sum of dh/dq_j times that of the coordinate: the dual column of the joint (joints.py), on the child and opposite on the parent.  As for
 dampers it is that of a joint that is not violated, which is exact where Newton's method ends.
+
+A constraint on velocities g(q, v, t) = 0 says h g = 0 half way through the step, at the mean velocity (as kernels/constraints/speeds.py does).
 """
 
 from ...compiling.address import call_joint
@@ -10,7 +12,7 @@ from ...compiling.decorators import apart, inlined, kernel
 from ...joints import dispatch
 from ..tree.layout import KIND, QI
 from .joints import dual_column, end_columns, joint_columns, on_child, on_parent
-from .layout import ARG_BODY, ARG_Q, ARG_SLOT, ARG_V, FIRST_ROW, FN_ADDRESS, FN_CON, FN_FIRST
+from .layout import ARG_BODY, ARG_Q, ARG_SLOT, ARG_V, FIRST_ROW, FN_ADDRESS, FN_CON, FN_COUNT, FN_FIRST, FN_SPEED
 from .rows import joint_frame
 
 VALUE, GRADIENT = 0, 1  # what a compiled function can be asked for: see symbolic/constraint_module.py
@@ -24,11 +26,26 @@ def function_values(m, net, flow, out, first):
         if not dispatch.is_generated(m.link[i, KIND]):
             R, p = joint_frame(net, flow.end, flow.apart_end, i - 1)
             dispatch.coordinates_of(m.link[i, KIND], m.param, i, R, p, flow.q, m.link[i, QI], flow.q_end)
-    set_arguments(net, flow, flow.q_end)
     for f in range(net.special.function.shape[0]):
-        k, x = net.special.function[f, FN_FIRST], flow.argument
-        h = call_joint(net.special.function[f, FN_ADDRESS], VALUE, m.param, 0, x, k, flow.slope, k, flow.time[0], None)[0]
-        out[first + net.con[net.special.function[f, FN_CON], FIRST_ROW]] = h
+        h = ask(m, net, flow, f, VALUE, flow.q_end, flow.time[1])
+        out[first + net.con[net.special.function[f, FN_CON], FIRST_ROW]] = flow.time[1] * h if net.special.function[f, FN_SPEED] else h
+
+
+@inlined
+def ask(m, net, flow, f, what, q, length):
+    """What function f says at the coordinates q; one on velocities half way from Flow.q to q, which takes so long, or at q if it takes no time."""
+    k, t = net.special.function[f, FN_FIRST], flow.time[0]
+    for e in range(k, k + net.special.function[f, FN_COUNT]):
+        at = net.special.argument[e, ARG_Q]
+        flow.argument[e] = q[at]
+        if net.special.function[f, FN_SPEED] and length != 0.0:
+            flow.argument[e] = 0.5 * (flow.q[at] + q[at])
+            flow.argument_rate[e] = (q[at] - flow.q[at]) / length
+        else:
+            flow.argument_rate[e] = 0.0
+    if net.special.function[f, FN_SPEED]:
+        t -= 0.5 * length
+    return call_joint(net.special.function[f, FN_ADDRESS], what, m.param, 0, flow.argument, k, flow.argument_rate, k, t, flow.slope)[0]
 
 
 @inlined
@@ -41,25 +58,21 @@ def largest_argument(special, flow):
     return top
 
 
-@inlined
-def set_arguments(net, flow, q):
-    for e in range(net.special.argument.shape[0]):
-        flow.argument[e] = q[net.special.argument[e, ARG_Q]]
-
-
 @kernel
-def set_slopes(m, net, flow, q):
-    """Flow.slope and Flow.drift at the coordinates q."""
-    set_arguments(net, flow, q)
+def set_slopes(m, net, flow, q, length):
+    """Flow.slope and Flow.drift at the coordinates q; length: of the step that leads there, zero at a node."""
     for f in range(net.special.function.shape[0]):
-        address, k, x = net.special.function[f, FN_ADDRESS], net.special.function[f, FN_FIRST], flow.argument
-        flow.drift[f] = call_joint(address, GRADIENT, m.param, 0, x, k, flow.slope, k, flow.time[0], flow.slope)[0]
+        flow.drift[f] = ask(m, net, flow, f, GRADIENT, q, length)
+        if net.special.function[f, FN_SPEED]:  # first the derivatives in the rates, then those in the arguments
+            k, count = net.special.function[f, FN_FIRST], net.special.function[f, FN_COUNT]
+            for e in range(k, k + count):
+                flow.slope[e] += 0.5 * length * flow.slope[e + count]
 
 
 @apart
 def function_gradients(m, net, flow):
     """Rows of Flow.G1."""
-    set_slopes(m, net, flow, flow.q_end)
+    set_slopes(m, net, flow, flow.q_end, flow.time[1])
     clear_rows(net, flow.G1)
     for e in range(net.special.argument.shape[0]):
         end_columns(net.special, m, net, flow, net.special.argument[e, ARG_BODY])
@@ -69,7 +82,7 @@ def function_gradients(m, net, flow):
 @apart
 def function_forces(m, net, flow):
     """Rows of Flow.G0: impulses push the joints along dh/dq."""
-    set_slopes(m, net, flow, flow.q)
+    set_slopes(m, net, flow, flow.q, 0.0)
     clear_rows(net, flow.G0)
     for e in range(net.special.argument.shape[0]):
         joint_columns(m, flow, net.special.argument[e, ARG_BODY], flow.q)

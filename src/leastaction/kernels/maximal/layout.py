@@ -24,15 +24,15 @@ FIRST_SLOT, SLOTS = _i(4), _i(5)
 CON_KIND = _i(6)
 CON_COLUMNS = 7
 
-# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates; the
-# last five: velocities)
-TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID = range(9)
+# kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates;
+# SKATE to ELLIPSOID: velocities; CLOSING: symbolic joints that close loops)
+TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, CLOSING = range(10)
 
 # columns of Net.place, one row per constraint: frame a in body A, frame b in body B
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
 PLACE_COLUMNS = 24
 
-# columns of Net.row: direction in body A, direction in body B, value; Net.row_kind is a kind of joints/rows.py.  Of a ball on a sphere: U
+# columns of Net.row: direction in body A (of WORLD: in the world), direction in body B, value; Net.row_kind is a kind of joints/rows.py.  Of a ball on a sphere: U
 # is how far their centres are apart, W is 1 outside of the sphere and -1 inside.  Of an ellipsoid: W are its half axes
 ROW_U, ROW_W, ROW_VALUE = _i(0), _i(3), _i(6)
 ROW_COLUMNS = 7
@@ -46,9 +46,9 @@ SLOT_COLUMNS = 6
 F_AT, F_PIVOTS, F_SIZE, F_INDEX, F_PARENT, F_STRIDE = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5)
 FRONT_COLUMNS = 6
 
-# columns of Net.function: constraint, address of the compiled h(q, t), first of its arguments
-FN_CON, FN_ADDRESS, FN_FIRST = _i(0), _i(1), _i(2)
-FUNCTION_COLUMNS = 3
+# columns of Net.function: constraint, address of the compiled h(q, t) or g(q, v, t), first of its arguments, their number, is it g?
+FN_CON, FN_ADDRESS, FN_FIRST, FN_COUNT, FN_SPEED = _i(0), _i(1), _i(2), _i(3), _i(4)
+FUNCTION_COLUMNS = 5
 
 # columns of Net.argument: body of the joint, place of the coordinate in q, in v, slot of the joint's parent (that of the body is next)
 ARG_BODY, ARG_Q, ARG_V, ARG_SLOT = _i(0), _i(1), _i(2), _i(3)
@@ -61,6 +61,26 @@ POSE_COLUMNS = 16
 # columns of Flow.disp: displacement over the step in the axes of its start
 D_W, D_U, D_R, D_MOVE = _i(0), _i(1), _i(4), _i(13)  # quaternion, rotation; translation in world axes
 DISP_COLUMNS = 16
+
+
+class Loops(NamedTuple):
+    """Joints given by their pose that close loops (closing.py): what they are, and their memory, named as in Tree and Flow."""
+
+    con: integers("loops")  # their constraints
+    link: integers("loops", layout.LINK_COLUMNS)  # KIND, QI, VI, NV, CHARTED; seven coordinates and six velocities for each
+    param: floats("loops", "loop_parameters")
+    q: floats("7*loops")  # coordinates at the start of the step
+    q_end: floats("7*loops")  # at its end
+    S: floats("6*loops", 6)  # columns
+    basis: floats("loops", 6, 6)  # twists the joint allows at the start of the step, then those it forbids
+    zero: floats("6*loops")  # zeros
+    rate: floats("6*loops")  # scratch: velocities
+    small: floats(6, 6)  # scratch
+    small_swap: integers(6)  # scratch
+    small_row: floats(6)  # scratch
+    inverse: floats(6, 6)  # scratch
+    charts: floats(SCRATCH_ROWS, 6)  # scratch of joints/charts.py
+    chart: floats(SCRATCH)  # the same
 
 
 class Special(NamedTuple):
@@ -148,17 +168,19 @@ class Flow(NamedTuple):
     law_world: floats("(n+1)*(laws>0)", 12)  # poses of the bodies' origins, as in layout.Work.world; only if there are laws
     law_end: floats("(n+1)*(laws>0)", 6)  # mean twists of the step in the axes of its end; likewise
     # of constraints on joint coordinates (functions.py)
-    time: floats(1)  # at which constraints hold: of the end of the step, s
+    time: floats(2)  # at which constraints hold: of the end of the step, s; its length, 0 at a node
     argument: floats("arguments")  # coordinates
-    slope: floats("arguments")  # derivatives in them
+    argument_rate: floats("arguments")  # their rates, for those on velocities
+    slope: floats("2*arguments")  # derivatives in them; the second half is scratch
     drift: floats("functions")  # and in time
+    loops: Loops  # None where no loop is closed by a joint given by its pose
 
 
-def make_flow(sizes: Mapping[str, int]) -> Flow:
+def make_flow(sizes: Mapping[str, int], loops: Loops | None = None) -> Flow:
     """Memory for n bodies, m rows of nc constraints with ns slots; most: largest number of coordinates a potential depends on."""
     load = np.zeros(sizes["nv"])
     without = {} if sizes["laws"] else {"laws": None}
-    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), **without)
+    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), loops=loops, **without)
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0
     return flow

@@ -7,7 +7,7 @@ left-trivialised variation eta = (angular, linear) of that body's pose.  Read as
 import math
 
 from ...compiling.decorators import inlined, kernel
-from ...joints.rows import DISTANCE, DOT, POINT
+from ...joints.rows import DISTANCE, DOT, POINT, WORLD
 from ...lie.algebra import add, cross, dot, load3, load9, matmul, matvec, quat_rotate_minus, scale, store3, sub, tmatmul, tmatvec
 from ...lie.rotations import angle_about_z, near
 from .layout import (
@@ -111,10 +111,18 @@ def two_frame_values(net, poses, apart, c, out, at):
             out[at + k] = dot(load3(net.row, j, ROW_U), matvec(R, load3(net.row, j, ROW_W)))
         elif kind == DISTANCE:
             out[at + k] = 0.5 * (dot(p, p) - value * value) / value
+        elif kind == WORLD:
+            out[at + k] = dot(world_direction(net, poses, c, j), p) - value
         else:
             Y, shift = joint_frame(net, poses, apart, c)
             angle = angle_about_z(Y)
             out[at + k] = shift[2] - value * (angle + 2.0 * math.pi * whole_turns(shift[2], value, angle))
+
+
+@inlined
+def world_direction(net, poses, c, j):
+    """Direction of row j of constraint c, which is one of the world, in the axes of body A."""
+    return tmatvec(load9(poses, net.con[c, BODY_A], POSE_R), load3(net.row, j, ROW_U))
 
 
 @inlined
@@ -167,11 +175,15 @@ def two_frame_gradient(net, poses, apart, c, G):
                 u = load3(net.row, j, ROW_U)
             elif kind == DISTANCE:
                 u = scale(1.0 / net.row[j, ROW_VALUE], p)
+            elif kind == WORLD:
+                u = world_direction(net, poses, c, j)
             else:
                 u = column(load9(net.place, c, A_R), 2)
             v = tmatvec(R, u)
             on_a, on_b_turn = cross(u, point), cross(on_b, v)
-            if kind != POINT and kind != DISTANCE:
+            if kind == WORLD:  # it does not turn with A, where the force acts at the point of frame a
+                on_a = cross(u, load3(net.place, c, A_P))
+            elif kind != POINT and kind != DISTANCE:
                 turn_a, turn_b = angle_gradient(net, c, R)
                 on_a = sub(on_a, scale(net.row[j, ROW_VALUE], turn_a))
                 on_b_turn = sub(on_b_turn, scale(net.row[j, ROW_VALUE], turn_b))

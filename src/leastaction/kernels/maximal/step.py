@@ -131,7 +131,7 @@ def depends_on_speed(m):
 @kernel
 def evaluate(m, net, flow, h, t, retraction):
     """The residual at the unknowns d.  Reads node, target, G0; writes end, disp, x, mu, r."""
-    flow.time[0] = t + h
+    flow.time[0], flow.time[1] = t + h, h
     place_end(flow)
     body_momenta(net, flow, h, retraction)
     add_multipliers(net, flow)

@@ -164,10 +164,13 @@ def correction(flow, i, nv, c, p):
 
 
 @kernel
-def find_coordinates(m, net, flow, poses, apart, i, out):
-    """out[k:] = coordinates of joint i at the given poses, W e = 0, found from those at the start of the step; NaN where there are none."""
+def find_coordinates(m, net, flow, poses, apart, i, e, out):
+    """out[k:] = coordinates of joint i, which is constraint e, at the given poses, W e = 0, found from those at the start of the step.
+
+    NaN where there are none.
+    """
     k, nv = m.link[i, QI], m.link[i, NV]
-    Y, shift = joint_frame(net, poses, apart, i - 1)
+    Y, shift = joint_frame(net, poses, apart, e)
     for j in range(nv + m.link[i, CHARTED]):
         out[k + j] = flow.q[k + j]
     last = math.inf
@@ -186,10 +189,10 @@ def find_coordinates(m, net, flow, poses, apart, i, out):
 
 
 @kernel
-def approach_coordinates(m, net, flow, i):
+def approach_coordinates(m, net, flow, poses, apart, i, e):
     """The joint's part of Flow.q <- coordinates of the pose at the node, from wherever they are: Gauss-Newton in short steps."""
     k, v, nv = m.link[i, QI], m.link[i, VI], m.link[i, NV]
-    Y, shift = joint_frame(net, flow.node, flow.apart, i - 1)
+    Y, shift = joint_frame(net, poses, apart, e)
     for _ in range(5 * MOST_ITERATIONS):
         c, _, p = error_of_pose(m, flow, i, flow.q, Y, shift)
         lay_basis(flow.S, v, nv, flow.basis[i])
@@ -205,10 +208,10 @@ def approach_coordinates(m, net, flow, i):
 
 
 @kernel
-def invert_coordinates(m, net, flow, poses, apart, i, q):
+def invert_coordinates(m, net, flow, poses, apart, i, e, q):
     """Flow.inverse = A^-1 at q; returns the error (c, E, p)."""
     nv = m.link[i, NV]
-    Y, shift = joint_frame(net, poses, apart, i - 1)
+    Y, shift = joint_frame(net, poses, apart, e)
     c, E, p = error_of_pose(m, flow, i, q, Y, shift)
     factor_coordinates(m, flow, i, c, p)
     for j in range(nv):
@@ -224,7 +227,7 @@ def invert_coordinates(m, net, flow, poses, apart, i, q):
 def coordinate_slopes(m, net, flow, i):
     """Flow.dual of joint i = dq/d eta at the end of the step: -A^-1 W de/d eta."""
     v, nv = m.link[i, VI], m.link[i, NV]
-    c, E, _ = invert_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
+    c, E, _ = invert_coordinates(m, net, flow, flow.end, flow.apart_end, i, i - 1, flow.q_end)
     for j in range(nv):
         a, l = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for r in range(nv):
@@ -253,7 +256,7 @@ def pose_values(m, net, flow, e, out, at):
     """out[at:] = N e at the end of the step.  Writes the joint's part of Flow.q_end."""
     i = e + 1
     nv = m.link[i, NV]
-    find_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
+    find_coordinates(m, net, flow, flow.end, flow.apart_end, i, e, flow.q_end)
     Y, shift = joint_frame(net, flow.end, flow.apart_end, e)
     c, _, p = error_of_pose(m, flow, i, flow.q_end, Y, shift)
     for r in range(nv, 6):
@@ -266,17 +269,24 @@ def pose_gradient(m, net, flow, e, G):
     """Derivatives of N e at the end of the step: y de/d eta with y = N - (N de/dq) A^-1 W, which no coordinate changes."""
     i = e + 1
     v, nv = m.link[i, VI], m.link[i, NV]
-    c, E, p = invert_coordinates(m, net, flow, flow.end, flow.apart_end, i, flow.q_end)
+    c, E, p = invert_coordinates(m, net, flow, flow.end, flow.apart_end, i, e, flow.q_end)
     for k in range(nv, 6):
-        a, l = basis_row(flow, i, k)
-        for j in range(nv):
-            na, nl = basis_row(flow, i, k)
-            along = felt_by_coordinate(flow, v + j, c, p, na, nl)
-            for r in range(nv):
-                wa, wl = basis_row(flow, i, r)
-                a, l = axpy(-along * flow.inverse[j, r], wa, a), axpy(-along * flow.inverse[j, r], wl, l)
+        a, l = held_direction(flow, i, v, nv, k, c, p)
         a, l = felt_by_pose(c, E, a, l)
         put_row(net, flow.end, flow.apart_end, e, k - nv, a, l, G)
+
+
+@inlined
+def held_direction(flow, i, v, nv, k, c, p):
+    """Row k of the basis of joint i without what its coordinates follow: N - (N de/dq) A^-1 W.  Reads Flow.inverse."""
+    na, nl = basis_row(flow, i, k)
+    a, l = na, nl
+    for j in range(nv):
+        along = felt_by_coordinate(flow, v + j, c, p, na, nl)
+        for r in range(nv):
+            wa, wl = basis_row(flow, i, r)
+            a, l = axpy(-along * flow.inverse[j, r], wa, a), axpy(-along * flow.inverse[j, r], wl, l)
+    return a, l
 
 
 @kernel

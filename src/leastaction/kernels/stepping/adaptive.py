@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined
 from ..constraints.ties import Ties
 from ..solving.guess import continue_polynomial
-from ..solving.memory import HISTORY, TIME
+from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, TIME
 from ..solving.newton import solve_equations
+from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
 from ..tree.step import SWEEPS, arrive, begin, give_up
 from .control import LAST_STEP, Controlled, Controller, make_controlled_step, scale_impulses, to_velocity
@@ -74,6 +75,8 @@ def arrive_after(s, h, t, tau, row):
     arrive(s.sweeps, s.m, s.w, s.mid, h, 0.5 * h, t)
     for j in range(s.w.d.shape[0]):
         s.w.target[j] += 0.5 * h * tau[row, j]
+    if switch_charts(s.w.charts, s.m, s.w, s.w.q, s.w.d, s.w.target):
+        s.memory[HISTORY], s.memory[RATE] = 0.0, ALWAYS_NEW
     hold_node(s.m, s.w, s.con, t)
     to_velocity(s.w.d, h)
 

@@ -7,6 +7,7 @@ from ...compiling.records import allocate, floats
 from ..constraints.ties import Ties
 from ..solving.memory import HISTORY, TIME
 from ..solving.newton import solve_equations
+from ..tree.charts import switch_charts
 from ..tree.layout import FACTOR_COLUMNS, LINEAR_COLUMNS, Middle, Tree, Work
 from ..tree.step import SWEEPS, arrive, begin, start_step
 from .loop import Method, make_steps
@@ -129,6 +130,10 @@ def arrive_after(s, i, length, following, t, tau, row):
 @inlined
 def finish(s):
     add_impulses(s.con, s.stages.ties)
+    changed = switch_charts(s.w.charts, s.m, s.w, s.w.q, s.stages.course.d[s.stages.course.d.shape[0] - 1], s.w.target) > 0
+    if changed:
+        hold_node(s.m, s.w, s.con, s.stages.course.memory[0, TIME])
+    return changed
 
 
 STAGED = Staged(remember, solve_stage, arrive_after, back, finish)

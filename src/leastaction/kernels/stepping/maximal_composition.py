@@ -58,7 +58,7 @@ def flow_of_stage(flow, stages, i):
         flow.r, flow.z, flow.disp, flow.mu, flow.x, flow.target, flow.target_last, flow.G0, flow.G1, stages.values[i], flow.column,
         stages.swap[i], flow.q, flow.q_end, flow.dq, flow.load, flow.load_row, flow.rate, flow.zero, flow.S, flow.Z, flow.wrench,
         flow.basis, flow.dual, flow.small, flow.small_swap, flow.small_row, flow.inverse, flow.charts, flow.chart, flow.jets, flow.laws,
-        flow.law_world, flow.law_end, flow.time, flow.argument, flow.slope, flow.drift,
+        flow.law_world, flow.law_end, flow.time, flow.argument, flow.argument_rate, flow.slope, flow.drift, flow.loops,
     )  # fmt: skip
 
 
@@ -116,6 +116,7 @@ def finish(s):
         s.flow.d[j] = 0.0
         for i in range(course.d.shape[0]):
             s.flow.d[j] += course.d[i, j]
+    return False  # its unknowns do not know of charts
 
 
 STAGED = Staged(remember, solve_stage, arrive_after, back, finish)

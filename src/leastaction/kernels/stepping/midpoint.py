@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
-from ..constraints.bordered import correct, impulse_size, keep_impulses, products, set_scales, violation
-from ..constraints.ties import RANK, Ties, constrain_node, place_anchors, row_values
+from ...lie.algebra import store3
+from ..constraints.bordered import constrained_residual, correct, impulse_size, keep_impulses, products, set_scales, violation
+from ..constraints.ties import RANK, Ties, constrain_node
 from ..constraints.ties import gradients as constraint_gradients
 from ..lagrangian import balls
 from ..lagrangian.derivatives import curvatures, gradients
@@ -27,7 +28,7 @@ from ..lagrangian.laws import add_law_damping, add_law_forces
 from ..lagrangian.layout import Lagrangian
 from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
-from ..solving.memory import ALWAYS_NEW, RATE, SCALE, TIME
+from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.actuation import (
@@ -44,8 +45,9 @@ from ..tree.actuation import (
     stop_at_kinks,
     turns,
 )
-from ..tree.drnea import set_node
-from ..tree.layout import KIND, NV, QI, VI, P, R, Tree, Work
+from ..tree.charts import switch_charts
+from ..tree.drnea import displace, set_node
+from ..tree.layout import DT, DU, DW, KIND, NV, QI, VI, P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
 from ..tree.step import advance_coordinates, give_up, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
@@ -119,14 +121,14 @@ def residual(how, a, t):
     nv = w.d.shape[0]
     for j in range(nv):
         newton.velocity[j] = w.d[j] / h
-    if has_balls(a.frames):
-        balls.place_middle(a.frames, lag, w, newton.middle)
+    if has_balls(a.frames) or a.frames.kept.shape[0] > 0:
+        balls.place_middle(a.frames, lag, w, alpha, h, newton.middle, newton.velocity)
     else:
         for j in range(nv):
             newton.middle[j] = w.q[j] + alpha * w.d[j]
     how.gradients(a)
     if calls_user_functions(m):
-        custom_forces(m, t + alpha * h, newton.middle, w.d, h, w.z, newton.custom)
+        custom_forces(m, t + alpha * h, newton.middle, newton.velocity, 1.0, w.z, newton.custom)
         add_law_forces(w.laws, m, a.frames, lag, w, t + alpha * h, newton.custom)
     for j in range(nv):
         newton.force[j] = lag.force[j] - m.damping[j] * newton.velocity[j] + newton.custom[j]
@@ -163,24 +165,25 @@ def jacobian(how, a, J):
 
 
 @kernel
-def hold(m, w, end, con, t):
-    """Let the constraints act: r -= Dh(q)' lam, con.value = h(q + d).  `end` becomes the node at the end of the step."""
-    for a in range(con.lam.shape[0]):
-        for j in range(w.r.shape[0]):
-            w.r[j] -= con.lam[a] * con.J0[a, j]
+def hold(m, w, con, t, h):
+    """Let the constraints act: r -= Dh(q)' lam, con.value = h(q + d); t at the end of the step.  Writes the displacements of the bodies."""
+    for i in range(1, m.link.shape[0]):
+        c, u, shift = displace(m, w, i)
+        w.row[i, DW] = c
+        store3(w.row, i, DU, u)
+        store3(w.row, i, DT, shift)
+    constrained_residual(m, w, con, t, h)
+
+
+@kernel
+def border(m, frames, w, newton, end, con, t, h):
+    """Y and the factorised Schur complement for the factors of the Jacobian just made.  `end` becomes the node at the end of the step."""
     for j in range(w.q.shape[0]):
         end.q[j] = w.q[j]
     for i in range(1, m.link.shape[0]):
         dispatch.advance(m.link[i, KIND], end.q, m.link[i, QI], w.d, m.link[i, VI], m.link[i, NV])
     set_node(m, end, 1.0, 0.0, 0.0, end.load)
-    place_anchors(m, end, con)
-    row_values(m, end, con, con.start, con.apart, t, 0.0)
-
-
-@kernel
-def border(m, frames, w, newton, end, con, t, h):
-    """Y and the factorised Schur complement for the factors of the Jacobian just made, at the node `end`."""
-    constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, h, con.J1)
+    constraint_gradients(m, w, con, con.end, con.apart_end, end.row, R, P, end.S0, t, h, con.J1)
     if has_balls(frames):
         balls.per_increment(frames, w.d, con.J1)
     for a in range(con.J0.shape[0]):
@@ -212,7 +215,7 @@ def evaluate_step(how, a, end, con, first):
         forget_stops(w.actuation)
         grow_old(memory)
     if con is not None:
-        hold(a.m, w, end, con, memory[TIME] + h)
+        hold(a.m, w, con, memory[TIME] + h, h)
     held = hold_joints(w.actuation, a.m, w)
     if con is not None:
         norm = max(largest(w.r), memory[SCALE] * violation(con))
@@ -291,11 +294,15 @@ def begin(s):
 
 @inlined
 def begin_at(m, w, end, con, memory):
+    hold_node(m, w, end, con, memory[TIME])
+
+
+@inlined
+def hold_node(m, w, end, con, t):
+    """The constraints at the node."""
     if con is not None:
-        for j in range(w.q.shape[0]):
-            end.q[j] = w.q[j]
-        set_node(m, end, 1.0, 0.0, 0.0, end.load)
-        constrain_node(m, end, con, memory[TIME])
+        set_node(m, w, 1.0, 0.0, 0.0, end.load)
+        constrain_node(m, w, con, t)
 
 
 @inlined
@@ -316,22 +323,38 @@ def finish_step(a, end, con, tau, row, size):
         return STALLED if size < UNBOUNDED else NOT_FINITE
     tick(a.memory, a.options.h)
     arrive(a, end, con, a.memory[TIME], tau, row)
+    change_charts(a, end, con)
     return FINISHED
+
+
+@inlined
+def change_charts(a, end, con):
+    """Joints whose coordinates have become nearly singular go on in others."""
+    if switch_charts(a.w.charts, a.m, a.w, a.w.q, a.w.d, a.w.target):  # increments and factors of the past are of no use there
+        a.memory[HISTORY] = 0.0
+        a.memory[RATE] = ALWAYS_NEW
+        begin_at(a.m, a.w, end, con, a.memory)
 
 
 @inlined
 def arrive(a, end, con, t, tau, row):
     """Move to the end of the step, at time t: new coordinates, and the momentum that arrives there."""
+    m, w, h = a.m, a.w, a.options.h
+    set_arriving(a, tau, row)
+    advance_coordinates(m, w)
+    arrive_driven(w.actuation, w, h, h)
+    hold_node(m, w, end, con, t)
+
+
+@inlined
+def set_arriving(a, tau, row):
+    """w.target = the momentum at the end of the step."""
     m, lag, w, h = a.m, a.lag, a.w, a.options.h
     for j in range(w.d.shape[0]):
         # what is left of the residual enters the next step, so that errors of the solver do not add up
         w.target[j] = lag.v[j] + a.options.alpha * h * lag.q[j] + 0.5 * h * (a.newton.force[j] + tau[row, j]) - w.r[j]
     if has_balls(a.frames):
-        balls.arrive(a.frames, lag, w, h, a.newton.force, tau, row)
-    advance_coordinates(m, w)
-    arrive_driven(w.actuation, w, h, h)
-    if con is not None:
-        constraint_gradients(m, end, con, con.start, con.apart, end.row, R, P, end.S0, t, 0.0, con.J0)
+        balls.arrive(m, a.frames, lag, w, h, a.newton.force, tau, row)
 
 
 @inlined
@@ -352,3 +375,15 @@ def step_derivatives(a, t, J):
     """Everything at the step (w.q, w.d) with the momentum w.target: residual in w.r, forces in n.force, derivatives in s, J."""
     residual(COMPOSITE, a, t)
     jacobian(COMPOSITE, a, J)
+
+
+@entry
+def end_momenta(a, t, tau, leaving):
+    """Momenta at both ends of the step (w.q, w.d), the joint forces tau (1, nv) between them: `leaving` and, in w.target, that which arrives."""
+    for j in range(leaving.shape[0]):
+        a.w.target[j] = 0.5 * a.options.h * tau[0, j]
+    residual(COMPOSITE, a, t)
+    for j in range(leaving.shape[0]):
+        leaving[j] = a.w.r[j]
+        a.w.r[j] = 0.0
+    set_arriving(a, tau, 0)

@@ -10,7 +10,7 @@ from ..tree.step import give_up
 from .adaptive import guess_increment
 from .control import LAST_STEP, Controlled, Controller, make_controlled_step, scale_impulses, to_velocity
 from .loop import Method, make_steps
-from .midpoint import COMPOSITE, EQUATIONS, Arrays, Options, Step, arrive, begin_at
+from .midpoint import COMPOSITE, EQUATIONS, Arrays, Options, Step, arrive, begin_at, change_charts
 from .variational import restore_impulses, write_step
 
 
@@ -61,6 +61,7 @@ def back(s, h):
 @inlined
 def arrive_after(s, h, t, tau, row):
     arrive(of_length(s.plain, s.plain.con, h), s.plain.end, s.plain.con, t, tau, row)
+    change_charts(s.plain, s.plain.end, s.plain.con)
     to_velocity(s.plain.w.d, h)
 
 

@@ -9,12 +9,13 @@ from ..lagrangian.frames import Frames
 from ..lagrangian.layout import Lagrangian
 from ..solving.memory import HISTORY, TIME
 from ..solving.newton import solve_equations
+from ..tree.charts import switch_charts
 from ..tree.layout import Tree, Work
 from ..tree.step import start_step
-from .composition import finish, remember, restore_node, write
+from .composition import remember, restore_node, write
 from .loop import Method, make_steps
 from .midpoint import COMPOSITE, EQUATIONS, Arrays, Newton, Options, Step, arrive, begin_at
-from .stages import Course, Staged, StageTies, guess, keep_impulses, make_composed_step, ties_of_stage
+from .stages import Course, Staged, StageTies, add_impulses, guess, keep_impulses, make_composed_step, ties_of_stage
 from .variational import guess_impulses
 
 
@@ -90,6 +91,15 @@ def solve_stage(s, i, length, tau, row):
 @inlined
 def arrive_after(s, i, length, following, t, tau, row):
     arrive(stage(s, s.con, i, length), s.end, s.con, t, tau, row)
+
+
+@inlined
+def finish(s):
+    add_impulses(s.con, s.stages.ties)
+    changed = switch_charts(s.w.charts, s.m, s.w, s.w.q, s.stages.course.d[s.stages.course.d.shape[0] - 1], s.w.target) > 0
+    if changed:
+        begin_composed(s)
+    return changed
 
 
 STAGED = Staged(remember, solve_stage, arrive_after, back, finish)

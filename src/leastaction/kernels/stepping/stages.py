@@ -29,7 +29,7 @@ class Staged(NamedTuple):
     solve: Any  # (s, i, length, tau, row) -> (evaluations, size of the residual; solved if not above 1): the equations of stage i
     arrive: Any  # (s, i, length, following, t, tau, row): on to the end of stage i, at time t; following: length of the next one
     back: Any  # (s, t): to the start of the composed step, at time t
-    finish: Any  # (s): the composed step is made
+    finish: Any  # (s) -> have joints changed their coordinates?  The composed step is made
 
 
 class Course(NamedTuple):
@@ -86,7 +86,7 @@ def ties_of_stage(con, kept, i):
         con.con, con.place, con.row_kind, con.row, con.anchor, con.top, con.only_speed, con.speeds, con.gear, con.ratio, con.call,
         con.argument, con.least, con.momentum, con.start, con.end, con.apart, con.apart_end, con.G, con.J0, kept.J1[i],
         kept.Y[i], kept.S[i], kept.swap[i], kept.rank[i], con.value, con.rate, con.size, kept.lam[i], con.lam_old, kept.lam_last[i],
-        con.step, kept.history[i], con.keep, con.x, con.x_rate, con.slope,
+        con.step, kept.history[i], con.keep, con.x, con.x_rate, con.slope, con.loops,
     )  # fmt: skip
 
 
@@ -165,9 +165,11 @@ def make_composed_step(method, s, stages, h, tau, row):
         clock[TIME] += length
         remember_difference(stages, i)
         method.arrive(s, i, length, following, clock[TIME], tau, row)
-    method.finish(s)
+    changed = method.finish(s)
     clock[HISTORY] = known
     tick(clock, h)
+    if changed:
+        start_anew(stages)
     return evaluations, FINISHED
 
 
@@ -177,5 +179,21 @@ def forget(stages):
     for i in range(stages.d.shape[0]):
         for j in range(stages.d.shape[1]):
             stages.d[i, j] = stages.d_start[i, j]
+    forget_past(stages)
+
+
+@inlined
+def start_anew(stages):
+    """In other coordinates: only the increment of the last stage is written in them, and the others are guessed from it."""
+    last = stages.d.shape[0] - 1
+    for i in range(last):
+        for j in range(stages.lead.shape[0]):
+            stages.d[i, j] = stages.d[last, j] * stages.gamma[i] / stages.gamma[last]
+    forget_past(stages)
+
+
+@inlined
+def forget_past(stages):
+    for i in range(stages.d.shape[0]):
         stages.memory[i, HISTORY] = 0.0
         stages.memory[i, RATE] = ALWAYS_NEW

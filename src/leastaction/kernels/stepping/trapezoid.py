@@ -40,6 +40,7 @@ from ..tree.actuation import (
     turns,
 )
 from ..tree.articulated import mass_factor, mass_solve
+from ..tree.charts import switch_charts
 from ..tree.continuous import joint_twist, momentum
 from ..tree.drnea import carry_residual
 from ..tree.evaluate import place, smooth_forces
@@ -347,10 +348,15 @@ def slope(m, w, trap):
 
 
 @inlined
-def begin(s):
+def place_node(s):
     for j in range(s.w.q.shape[0]):
         s.trap.q_start[j] = s.w.q[j]
     place(s.m, s.w, s.trap.q_start, s.trap.potential0)
+
+
+@inlined
+def begin(s):
+    place_node(s)
     begin_actuation(s.w.actuation, s.options.h)
 
 
@@ -375,6 +381,9 @@ def step(s, tau, row):
         memory[TIME] += length
         arrive(s.m, w, s.end, trap, length, memory[TIME], tau[row], options.retraction)
     tick(memory, options.h)
+    if switch_charts(w.charts, s.m, w, w.q, trap.v, w.target):
+        memory[HISTORY] = 0.0
+        place_node(s)
     return evaluations, FINISHED
 
 
