@@ -4,6 +4,8 @@
 
 The inputs of tests/fuzz/inputs.py, in processes with limited memory, each of which makes a batch of them: one that dies, or takes too long,
 is a failure like any other and is named by its number.  In plain Python thousands take a few seconds, and every index is checked.
+
+Arithmetic that raises in plain Python, as the floor of NaN does, gives a number in machine code: such inputs are tried once more, compiled.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +27,7 @@ from pathlib import Path
 BATCH = 2000
 PATIENCE = 120  # s of the processor for one input; ten times that by the clock, on a machine that has other work to do
 MOST_BYTES = 6 * 2**30  # of address space
+ARITHMETIC = ("ValueError: cannot convert float", "ValueError: math domain error", "OverflowError", "ZeroDivisionError")
 
 
 class Hang(BaseException):
@@ -66,6 +70,15 @@ def batch(seed: int, first: int, last: int, trap: Path, told: Path) -> None:
             file.write(json.dumps([number, kind, how, why[:300]]) + "\n")
 
 
+def compiled(seed: int, number: int, trap: Path, told: Path) -> tuple[str, str]:
+    """How an input ends in machine code."""
+    arguments = f"{seed}, {number}, {number + 1}, Path({str(trap)!r}), Path({str(told)!r})"
+    code = f"from pathlib import Path; from support.fuzzing import batch; batch({arguments})"
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_DISABLE_JIT": "0"}, capture_output=True, timeout=10 * PATIENCE)
+    lines = told.read_text().splitlines() if told.exists() else []
+    return tuple(json.loads(lines[-1])[2:]) if lines else ("CRASH", "compiled")  # type: ignore[return-value]
+
+
 def main(count: int, seed: int, processes: int, seconds: float = 1e9) -> bool:
     found: Counter[str] = Counter()
     failures: list[str] = []
@@ -87,6 +100,9 @@ def main(count: int, seed: int, processes: int, seconds: float = 1e9) -> bool:
                 told, last = running.pop(process)
                 lines = [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
                 for number, kind, how, why in lines:
+                    if how == "RAW" and why.startswith(ARITHMETIC) and os.environ.get("NUMBA_DISABLE_JIT") == "1":
+                        how, why = compiled(seed, number, trap, Path(name) / f"compiled{number}")
+                        found["tried again, compiled"] += 1
                     found[f"{kind} {how}"] += 1
                     if how not in ("right", "named"):
                         failures.append(f"seed {seed}, number {number}, {kind} {how}: {why}")
