@@ -42,6 +42,16 @@ def test_every_figure_has_a_script_and_a_line_in_the_documentation():
     assert scripts == {entry.key for entry in contents.ENTRIES}
 
 
+@pytest.mark.slow
+def test_the_short_versions_of_all_figures_take_minutes(tmp_path, capsys):
+    """None fails, and what is not compiling takes less than five minutes of the processor."""
+    assert main(["papers", "--quick", "--out", str(tmp_path)]) == 0  # what has to be compiled is compiled now
+    capsys.readouterr()
+    assert main(["papers", "--quick", "--out", str(tmp_path)]) == 0
+    took = [float(x) for x in re.findall(r", ([0-9.]+) s of the processor", capsys.readouterr().out)]
+    assert len(took) == len(contents.ENTRIES) and sum(took) < 300.0
+
+
 def test_the_report_has_every_verdict_and_the_command(folder):
     text = (folder / "index.html").read_text(encoding="utf-8")
     outside = re.sub(r'srcdoc="[^"]*"', "", text)
