@@ -47,9 +47,15 @@ CONSTRAINTS = {
     "RollingBall": lambda: la.RollingBall("puck", radius=0.3, on="hinge", height=0.2),
     "VelocityConstraint": lambda: la.VelocityConstraint("speeds", ["hinge", "slide"], "v0 * cos(q1) - 2 * v1 - sin(t) / 9"),
 }
+
+
+def _thread() -> la.SymbolicJoint:
+    return la.SymbolicJoint("thread", lambda q, sp: sp.move(0, q[0], 0) * sp.rot_y(3 * q[0]), 1)
+
+
 MORE_CONSTRAINTS = {  # kernels of their own, or rows that others have too: only run as plain Python, by combinations.py
     "Coincident, world": lambda: la.Coincident("arm", "tip", directions=[(0, 0, 1)], axes="world"),
-    "Close, by its pose": lambda: la.Close(la.SymbolicJoint("thread", lambda q, sp: sp.move(0, q[0], 0) * sp.rot_y(3 * q[0]), 1), "seat", "nut"),
+    "Close, by its pose": lambda: la.Close(_thread(), "seat", "nut"),
 }
 DRIVES = {  # forces that are taken at the end of a step
     "no drive": lambda mech: None,

@@ -39,7 +39,7 @@ def start(model):
 
 
 def test_the_same_joint_in_other_words():
-    """A hinge and a rod in a sleeve as poses hold what Revolute and Cylindrical hold: the same motion, the same reaction, in every integrator."""
+    """A hinge and a rod in a sleeve as poses hold what Revolute and Cylindrical hold: the same motion, the same reaction."""
     pairs = [
         (la.SymbolicJoint("hinge", lambda q, sp: sp.rot_y(q[0]), 1), la.Revolute((0, 1, 0))),
         (la.SymbolicJoint("pin in a slot", lambda q, sp: sp.rot_z(q[0]) * sp.move(0, 0, 2 * q[1] - q[0]), 2), la.Cylindrical()),
@@ -109,7 +109,8 @@ def test_integrators_agree(base):
 def test_adaptive_steps_going_on_and_pickles():
     model = pickle.loads(pickle.dumps(arm(wire()).compile()))
     state = start(model)
-    whole, other = (la.simulate(model, state, dt=0.01, steps=4, integrator=la.AdaptiveStep(b(tol=TOL))) for b in (la.Variational, la.Maximal))
+    bases = la.Variational(tol=TOL), la.Maximal(tol=TOL)
+    whole, other = (la.simulate(model, state, dt=0.01, steps=4, integrator=la.AdaptiveStep(base)) for base in bases)
     np.testing.assert_allclose(whole.q, other.q, atol=1e-10)
     for integrator in (la.Variational(), la.Maximal(), la.Midpoint()):
         whole = la.simulate(model, state, dt=0.01, steps=4, integrator=integrator)

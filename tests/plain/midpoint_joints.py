@@ -1,4 +1,4 @@
-"""Free joints, joints given by their pose and joints with two charts in Midpoint: the momenta of its action, order, reversal, and all else."""
+"""Free joints, joints given by their pose and joints with two charts in Midpoint: the momenta of its action, order, reversal and more."""
 
 import pickle
 
@@ -215,7 +215,8 @@ def charted():
     ("integrator", "order"),
     [
         (la.Midpoint(tol=1e-12), 2), (la.Trapezoid(tol=1e-12), 2), (la.FloatingBase(tol=1e-12), 2),
-        (la.Composition(la.Variational(tol=1e-12)), 4), (la.Composition(la.Midpoint(tol=1e-12)), 4), (la.Composition(la.Trapezoid(tol=1e-12)), 4),
+        (la.Composition(la.Variational(tol=1e-12)), 4), (la.Composition(la.Midpoint(tol=1e-12)), 4),
+        (la.Composition(la.Trapezoid(tol=1e-12)), 4),
     ],
     ids=repr,
 )  # fmt: skip

@@ -15,8 +15,8 @@ class Close(Constraint):
     a, b    names of frames or bodies; one of them may be "world"
 
     Rows that the other joints of a loop imply already (a planar loop closed by a revolute joint has three of them) are left out
-    when a simulation starts; `la.Maximal` says which.  Of a `SymbolicJoint` they are directions orthogonal to what it allows; its coordinates are
-    found from where the frames stand, from its `start` on.
+    when a simulation starts; `la.Maximal` says which.  Of a `SymbolicJoint` they are directions orthogonal to what it allows; its
+    coordinates are found from where the frames stand, from its `start` on.
 
     >>> import leastaction as la
     >>> mech = la.examples.chain(3)

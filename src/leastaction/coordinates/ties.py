@@ -95,9 +95,10 @@ def make_ties(model: Model, closures: Sequence[Closure] | None = None) -> Ties:
         "nw": len(velocity), "nu": len(speed),
     }  # fmt: skip
     speeds = allocate(Speeds, sizes, bodies=velocity, call=speed) if velocity or speed or not model.is_plain else None
+    closing = [k for k, row in enumerate(con) if row[M.CON_KIND] == M.CLOSING]
     ties = allocate(
-        Ties, sizes, loops=make_loops(closures, [k for k, row in enumerate(con) if row[M.CON_KIND] == M.CLOSING]), con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top, speeds=speeds, gear=gear,
-        only_speed=only_speed, ratio=ratio, call=call, argument=argument, least=_LEAST * np.array(least),
+        Ties, sizes, loops=make_loops(closures, closing), con=con, place=place, row_kind=kinds, row=rows, anchor=anchor, top=top,
+        speeds=speeds, gear=gear, only_speed=only_speed, ratio=ratio, call=call, argument=argument, least=_LEAST * np.array(least),
     )  # fmt: skip
     for poses in (ties.start, ties.end):
         poses[0, [M.POSE_R, M.POSE_R + 4, M.POSE_R + 8, M.POSE_W]] = 1.0

@@ -28,8 +28,8 @@ from .variational import place_in_tree, place_stages, put_tied_node, restart_tre
 class Midpoint(Integrator):
     """Discretises the action in generalised coordinates: Ld = h L((1 - alpha) q_k + alpha q_{k+1}, (q_{k+1} - q_k)/h).
 
-    Ball and free joints move by half their rotation to the middle (alpha = 1/2).  Potentials and forces act inside the step, so stiff springs and hanging chains stay
-    stable; a step costs O(n^2) and a dense elimination, where `Variational` costs O(n).
+    Ball and free joints move by half their rotation to the middle (alpha = 1/2).  Potentials and forces act inside the step, so stiff
+    springs and hanging chains stay stable; a step costs O(n^2) and a dense elimination, where `Variational` costs O(n).
 
     alpha        where in the step the Lagrangian is evaluated; order 2 and reversible for 1/2, else order 1
     tol          largest residual relative to the largest momentum or impulse of the step
@@ -75,7 +75,8 @@ class Midpoint(Integrator):
     def refuse_model(self, model: Model) -> None:
         """What its equations do not describe."""
         if self.alpha != 0.5 and (turning := [b.joint_name for b in model.bodies if b.joint.has_quaternion]):
-            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move the ball or free joint {listed(turning)}; use alpha=0.5, or Variational()")
+            named = f"the ball or free joint {listed(turning)}"
+            raise StateError(f"Midpoint(alpha={self.alpha:g}) cannot move {named}; use alpha=0.5, or Variational()")
 
     def longest_turn(self, model: Model) -> float:
         return 1.0 if super().longest_turn(model) < np.inf else np.inf  # ball joints, which move by cayley

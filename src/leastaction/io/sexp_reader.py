@@ -342,8 +342,8 @@ def _prescribed(coordinate: str, motion: Any) -> Prescribed:
 def _coincident(mechanism: Mechanism, a: str, b: str, directions: NDArray[np.float64]) -> Constraint:
     """The points of frames a and b coincide along directions of the world.
 
-    Directions of a frame are the same, and cost less, where it does not turn, or turns only about one axis which maps the given directions on
-    each other: those of a planar mechanism in its plane.
+    Directions of a frame are the same, and cost less, where it does not turn, or turns only about one axis which maps the given
+    directions on each other: those of a planar mechanism in its plane.
     """
     if np.linalg.matrix_rank(directions, tol=1e-9) == 3:
         return Coincident(a, b)

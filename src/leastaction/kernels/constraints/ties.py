@@ -2,8 +2,9 @@
 
 Rows between two frames are those of kernels/maximal/rows.py, here between bodies that hang on a tree: their derivative in the pose of a
 body is a wrench, and moving it towards the root gives the derivative in the joints.  What the joints of both bodies have in
-common cancels, so the walk ends at their common ancestor (not for rows along directions of the world).  Other rows are functions of coordinates: linear ones (gears) and
-generated ones (symbolic/constraint_module.py).  Rows that restrict velocities are in speeds.py.
+common cancels, so the walk ends at their common ancestor (not for rows along directions of the world).  Other rows
+are functions of coordinates: linear ones (gears) and generated ones (symbolic/constraint_module.py).  Rows that
+restrict velocities are in speeds.py.
 """
 
 from typing import NamedTuple

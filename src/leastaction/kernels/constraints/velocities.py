@@ -115,7 +115,8 @@ def second_rates_of(w, con, k, A):
         elif kind == DOT:
             con.rate[a] = dot(u, matvec(Q, turned_twice(turn, turn_rate, load3(con.row, a, ROW_W))))
         elif kind == WORLD:
-            con.rate[a] = dot(world_direction(con, con.start, k, a), seen_from_world(w, con, k, A, sub(point, load3(con.place, k, A_P)), p1, p2))
+            apart = sub(point, load3(con.place, k, A_P))
+            con.rate[a] = dot(world_direction(con, con.start, k, a), seen_from_world(w, con, k, A, apart, p1, p2))
         elif kind == DISTANCE:
             apart = sub(point, load3(con.place, k, A_P))
             con.rate[a] = (dot(apart, p2) + dot(p1, p1)) / value

@@ -8,8 +8,9 @@ adjoint.  With the momentum l = dL/domega and f = dL/dR, both in body axes, and 
 
 where c^ x = c x x: dc = -(1 - c^/2 + cc'/4) eta_k = (1 + c^/2 + cc'/4) eta_{k+1} as the ends turn by eta in their own axes.
 
-A free joint is half way between its two positions, too, and moves there with H' d/h in the axes of the middle, d its translation in the axes
-of the start.  With P = dL/du and F = dL/dx in the axes of the middle its linear momenta are H (P - h/2 F) and H' (P + h/2 F) in those of the ends.
+A free joint is half way between its two positions, too, and moves there with u = H' d/h in the axes of the middle, d its translation in
+the axes of the start.  With P = dL/du and F = dL/dx in the axes of the middle its linear momenta are H (P - h/2 F) and H' (P + h/2 F) in
+those of the ends.
 """
 
 import math

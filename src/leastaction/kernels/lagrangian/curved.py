@@ -5,10 +5,11 @@ twists they have S_l at the present coordinates.  With V the velocity before the
 
     d v / dqd_l = S_l,     d v / dq_l = [V, S_l] + sum over j of qd_j dS_j/dq_l                          (of derivatives.py: Psi_l, Psi'_l)
 
-The rest comes from the quadratic form B(x) = sum of x_j x_l dS_j/dq_l, which joints know (`bias`), and from dS_j/dq_l - dS_l/dq_j = [S_j, S_l]:
-with the polar form of B, 2 P(x, y) = B(x + y) - B(x - y), the sum above is P(e_l, qd)/2 + [S qd, S_l]/2.  Second derivatives of L are those of
-constant twists one after the other and, for m up to l, dS_l/dq_m . (momentum, weight, applied wrench); those of S times velocities
-squared are left out, which Newton's method does not miss.
+The rest comes from the quadratic form B(x) = sum of x_j x_l dS_j/dq_l, which joints know (`bias`), and from
+dS_j/dq_l - dS_l/dq_j = [S_j, S_l]: with the polar form of B, 2 P(x, y) = B(x + y) - B(x - y), the sum above is
+P(e_l, qd)/2 + [S qd, S_l]/2.  Second derivatives of L are those of constant twists one after the other and, for m up to l,
+dS_l/dq_m . (momentum, weight, applied wrench); second derivatives of S, times velocities squared, are left out, which Newton's method does
+not miss.
 """
 
 from ...compiling.decorators import apart, inlined
@@ -29,7 +30,7 @@ def bracket(a, l, b, k):
 @inlined
 def twist_of(curved, frames, k):
     """Psi of frame k, frame axes.  curved: `Lagrangian.curved`, None in most mechanisms: Numba then leaves out what is done with it."""
-    if curved is not None:
+    if curved is not None:  # noqa: SIM102 - Numba prunes only this
         if frames.motion[k] == CURVED:
             j = frames.coordinate[k]
             return load3(curved.S, j, 0), load3(curved.S, j, 3)
@@ -58,7 +59,7 @@ def slope_along(curved, m, i, q, c, size, a, l):
 @inlined
 def move_by_joint(curved, m, frames, k, q, v, R, p):
     """Pose (R, p) of frame k in its parent, moved by the joint that begins there."""
-    if curved is not None:
+    if curved is not None:  # noqa: SIM102 - Numba prunes only this
         if frames.curved[k] >= 0:
             inner, shift = place_joint(curved, m, frames.curved[k], q, v)
             return matmul(R, inner), add(p, matvec(R, shift))
@@ -86,7 +87,7 @@ def place_joint(curved, m, i, q, v):
 @inlined
 def rate_of(curved, frames, k, a, l, xa, xl):
     """Psi' of frame k, which moves with Psi = (xa, xl); (a, l): the velocity that the frames before it add up to."""
-    if curved is not None:
+    if curved is not None:  # noqa: SIM102 - Numba prunes only this
         if frames.motion[k] == CURVED:
             if frames.curved[k] >= 0:
                 store3(curved.before, 0, 0, a)

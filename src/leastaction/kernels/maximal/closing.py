@@ -1,8 +1,8 @@
 """Joints given by their pose that close loops: rows as of the joints of symbolic.py, between bodies of a tree or single ones.
 
-The coordinates of such a joint are nobody's unknowns.  At a node they are those of the nearest pose of the joint, found from where they were
-last; over a step W e = 0 finds them, and N e = 0 is what the joint forbids.  The memory, `Loops`, is None in most mechanisms: Numba then leaves
-out what is done with it.
+The coordinates of such a joint are nobody's unknowns.  At a node they are those of the nearest pose of the joint, found from where they
+were last; over a step W e = 0 finds them, and N e = 0 is what the joint forbids.  The memory, `Loops`, is None in most mechanisms: Numba
+then leaves out what is done with it.
 
 `net` has the constraints (Net or Ties), `poses` and `apart` say how the bodies stand.
 """
@@ -10,7 +10,7 @@ out what is done with it.
 from ...compiling.decorators import apart, inlined
 from ...joints.charts import change_chart
 from ...joints.generated import bias
-from ...lie.algebra import add, cross, dot, load3, load9, matvec, sub, tmatvec
+from ...lie.algebra import add, cross, dot, load9, matvec, sub, tmatvec
 from ..tree.layout import CHARTED, KIND, NV, QI, VI
 from .layout import B_R, FIRST_ROW, ROW_VALUE, ROWS
 from .rows import joint_frame

@@ -4,7 +4,7 @@ Coordinates are functions of how a child stands to its parent, so h(q, t) = 0 is
 the sum of dh/dq_j times that of the coordinate: the dual column of the joint (joints.py), on the child and opposite on the parent.  As for
 dampers it is that of a joint that is not violated, which is exact where Newton's method ends.
 
-A constraint on velocities g(q, v, t) = 0 says h g = 0 half way through the step, at the mean velocity (as kernels/constraints/speeds.py does).
+A constraint on velocities g(q, v, t) = 0 says h g = 0 half way through the step, at the mean velocity: see kernels/constraints/speeds.py.
 """
 
 from ...compiling.address import call_joint
@@ -33,7 +33,7 @@ def function_values(m, net, flow, out, first):
 
 @inlined
 def ask(m, net, flow, f, what, q, length):
-    """What function f says at the coordinates q; one on velocities half way from Flow.q to q, which takes so long, or at q if it takes no time."""
+    """What function f says at the coordinates q; one on velocities half way from Flow.q to q, or at q if the way takes no time."""
     k, t = net.special.function[f, FN_FIRST], flow.time[0]
     for e in range(k, k + net.special.function[f, FN_COUNT]):
         at = net.special.argument[e, ARG_Q]

@@ -32,8 +32,9 @@ TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, CLOSI
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
 PLACE_COLUMNS = 24
 
-# columns of Net.row: direction in body A (of WORLD: in the world), direction in body B, value; Net.row_kind is a kind of joints/rows.py.  Of a ball on a sphere: U
-# is how far their centres are apart, W is 1 outside of the sphere and -1 inside.  Of an ellipsoid: W are its half axes
+# columns of Net.row: direction in body A (of WORLD: in the world), direction in body B, value; Net.row_kind is a kind of joints/rows.py.
+# Of a ball on a sphere: U is how far their centres are apart, W is 1 outside of the sphere and -1 inside.  Of an ellipsoid: W are its half
+# axes.  Of CLOSING: the value says which of the directions that the joint forbids it is
 ROW_U, ROW_W, ROW_VALUE = _i(0), _i(3), _i(6)
 ROW_COLUMNS = 7
 

@@ -379,7 +379,7 @@ def step_derivatives(a, t, J):
 
 @entry
 def end_momenta(a, t, tau, leaving):
-    """Momenta at both ends of the step (w.q, w.d), the joint forces tau (1, nv) between them: `leaving` and, in w.target, that which arrives."""
+    """Momenta at both ends of the step (w.q, w.d), the joint forces tau (1, nv) between them: `leaving` and, in w.target, what arrives."""
     for j in range(leaving.shape[0]):
         a.w.target[j] = 0.5 * a.options.h * tau[0, j]
     residual(COMPOSITE, a, t)
