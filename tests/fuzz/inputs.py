@@ -6,8 +6,8 @@ An input ends in one of two ways: `right`, all oracles agree, or `named`, an err
 from __future__ import annotations
 
 import math
-import re
 import pickle
+import re
 from functools import cache
 from pathlib import Path
 
