@@ -24,7 +24,7 @@ from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
 from .errors import ConvergenceError, FormatError, LeastActionError, LimitError, MechanismError, SingularMassError, StateError
 from .events import Event, Every, Occurrence, crosses, passes
-from .forces import CustomForce, Damper, Drag, DryFriction, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .forces import CustomForce, Damper, Drag, DryFriction, LinearSpring, NonlinearSpring, PointDamper, Spring, UserPotential, Wrench
 from .frames import FrameTree
 from .integrators import (
     RK4,
@@ -66,7 +66,7 @@ __all__ = [
     "Crosscheck", "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed",
     "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit",
     "LimitError", "LinearSpring", "Linearization", "Linearizations", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh",
-    "Midpoint", "Model", "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4",
+    "Midpoint", "Model", "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointDamper", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4",
     "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw",
     "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError",
     "Sweep", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational",

@@ -79,6 +79,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     model = Model(
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
         fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), law_energies=tuple(builder.law_energies),
+        law_losses=tuple(builder.law_losses),
         closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
         shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.kinematics import Configurations
-from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT
+from ..kernels.tree.layout import INERTIA, LAW_BASE, MASS, MOMENT, PARENT
 from ..model import Model
 
 Array = NDArray[np.float64]
@@ -40,7 +40,8 @@ def too_far(model: Model, q: Array, always: bool) -> str:
 
     always   does the integrator take such differences, whatever is in the model?
     """
-    apart = always or model.closures or len(model.tree.pair_on) or any(b.joint.has_quaternion and b.joint.nv == 6 for b in model.bodies)
+    between_points = len(model.tree.pair_on) or (model.tree.law_on[:, LAW_BASE] >= 0).any()
+    apart = always or model.closures or between_points or any(b.joint.has_quaternion and b.joint.nv == 6 for b in model.bodies)
     if not apart or not len(model.bodies):
         return ""
     places = Configurations(model, q).p[:, 1:]
@@ -53,7 +54,7 @@ def too_far(model: Model, q: Array, always: bool) -> str:
         return ""
     return (
         f"the mechanism is {distance:.1g} m from the origin of the world, where positions are known to {np.spacing(distance):.1g} m: "
-        "springs between points, constraints, positions of free bodies and Maximal() are that coarse; put the origin near it"
+        "springs and dampers between points, constraints, positions of free bodies and Maximal() are that coarse; put the origin near it"
     )
 
 

@@ -43,7 +43,7 @@ class Network:
         most = int(np.diff(self.model.tree.energy_on[:, L.UP]).max(initial=1))
         longest = int(self.net.front[:, M.F_STRIDE].max())
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
-        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)})
+        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on), "couplings": 0})
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""

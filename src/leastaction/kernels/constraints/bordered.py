@@ -7,17 +7,8 @@ J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factor
 
 from ...compiling.decorators import inlined
 from ..solving.dense import rank_factor, rank_solve
-from ..tree.midpoint_potentials import solve_middle
+from ..tree.law_couplings import newton_direction
 from .ties import RANK, constrain_end, end_jacobian
-
-
-@inlined
-def newton_direction(sweeps, m, w, mid, h):
-    """w.z = J^-1 w.r"""
-    if mid is None:
-        sweeps.solve(m, w)
-    else:
-        solve_middle(m, w, mid, h)
 
 
 @inlined

@@ -20,7 +20,8 @@ from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.actuation import forget_stops, hold_joints, keep_pulls, keep_slopes, slopes_changed, stop_at_kinks, turns
 from ..tree.charts import switch_charts
 from ..tree.layout import Middle, Tree, Work
-from ..tree.midpoint_potentials import factorise_middle, solve_middle
+from ..tree.law_couplings import couple_laws, newton_direction
+from ..tree.midpoint_potentials import factorise_middle
 from ..tree.step import SWEEPS, arrive, begin, full_residual, give_up, momentum_scale, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .record import write_node
@@ -108,6 +109,7 @@ def choose_factorisation(sweeps, m, w, mid, con, memory, options, size):
         sweeps.factorise(m, w, options.h)
     else:
         factorise_middle(m, w, mid, options.h)
+    couple_laws(w.laws, sweeps, m, w, mid, options.h, options.retraction)
     if con is not None:
         border(sweeps, m, w, mid, con, options.h, memory[TIME] + options.h)
     return used
@@ -120,10 +122,7 @@ def solve(s):
 
 @inlined
 def solve_linear(sweeps, m, w, mid, con, h):
-    if mid is None:
-        sweeps.solve(m, w)
-    else:
-        solve_middle(m, w, mid, h)
+    newton_direction(sweeps, m, w, mid, h)
     if con is not None:
         correct(w, con)
         keep_impulses(con)
