@@ -4,9 +4,9 @@
     arriving  p1 =  D2 Ld(q0, q1) + impulses at the end           dp1 = P10 dq0 + P11 dq1 + (dt/2) dtau
 
 dq are tangent vectors: differences of coordinates, on ball and free joints left-trivialised, q exp(dq).  Momenta are compared
-component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`, laws on bodies that do not
-say their slopes, laws between two bodies), the midpoint quadrature of mechanisms with ball or free joints, and constraints on velocities: there differences of
-order six take the place of derivatives.
+component by component. Everything is analytic except forces given as functions by the user (`CustomForce`, laws on bodies that do not say
+their slopes, laws between two bodies), the midpoint quadrature of mechanisms with ball or free joints, and constraints on velocities:
+there differences of order six take the place of derivatives.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ class ForceReference:
         self._wrenches.append(_Wrench(place_name, given[0], given[1], given[2], frame))
 
     def add_body_force(
-        self, name: str, place: str, law: Any, parameters: Any = (), *, point: Any = (0.0, 0.0, 0.0), energy: Any = None, slopes: Any = None,
-        seen_from: str | None = None, dissipates: bool = False,
+        self, name: str, place: str, law: Any, parameters: Any = (), *, point: Any = (0.0, 0.0, 0.0), energy: Any = None,
+        slopes: Any = None, seen_from: str | None = None, dissipates: bool = False,
     ) -> None:  # fmt: skip
         law, energy = getattr(law, "py_func", law), getattr(energy, "py_func", energy)
         given = [np.asarray(x, dtype=float) for x in (parameters, point)]

@@ -3,9 +3,10 @@
     W = law(t, R, x, V, parameters)
 
 R, x: pose of the place the law acts at, V = (omega, v): its twist in its own axes, W = (moment, force): there, in these axes, so that
-W.V is the power.  A law that is *seen from* a second place gets pose and twist relative to that place, and the body of that place
-feels the opposite wrench: dampers between points, bushings, tyres on a moving road.  A variational step feels half an impulse h/2 W at each of its ends, at the pose of that end, with the mean twist x/h
-of the step, x its retraction coordinates (the discrete Lagrange-d'Alembert principle).
+W.V is the power.   A law that is *seen from* a second place gets pose and twist relative to that place, and the body of that place feels
+the opposite wrench: dampers between points, bushings, tyres on a moving road.  A variational step feels half an impulse h/2 W at each of
+its ends, at the pose of that end, with the mean twist x/h of the step, x its retraction coordinates (the discrete Lagrange-d'Alembert
+principle).
 """
 
 import numpy as np

@@ -19,8 +19,8 @@ from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_e
 from ..solving.sizes import UNBOUNDED, largest, relative_size
 from ..tree.actuation import forget_stops, hold_joints, keep_pulls, keep_slopes, slopes_changed, stop_at_kinks, turns
 from ..tree.charts import switch_charts
-from ..tree.layout import Middle, Tree, Work
 from ..tree.law_couplings import couple_laws, newton_direction
+from ..tree.layout import Middle, Tree, Work
 from ..tree.midpoint_potentials import factorise_middle
 from ..tree.step import SWEEPS, arrive, begin, full_residual, give_up, momentum_scale, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick

@@ -288,8 +288,8 @@ def add_load(s, i, column, half, Q, x, a, l):
 def gather_laws(laws, m, w, s, h, t, retraction):
     """Half impulses (h/2) W of the laws on bodies at both ends, at the mean twist x/h of the step.
 
-    x changes by dtau^-1_{-x} eta1 - dtau^-1_x eta0 in the axes of the body.  Not for laws that are seen from another body: their derivatives
-    are not of a single one.
+    x changes by dtau^-1_{-x} eta1 - dtau^-1_x eta0 in the axes of the body.  Not for laws that are seen from another body:
+    their derivatives are not of a single one.
     """
     if laws is not None:
         half = 0.5 * h
