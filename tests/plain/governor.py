@@ -6,6 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.reference import published
 
+
 @pytest.mark.parametrize("integrator", [la.Variational(), la.Variational(quadrature="midpoint"), la.Midpoint()], ids=repr)
 def test_it_moves_as_its_two_coordinates_do(integrator):
     """Order 2, although the struts would relax within a hundredth of a step."""
