@@ -44,12 +44,14 @@ def crank(name: str, radius: float, plane: tuple[int, int]) -> Callable[[], Star
     return start
 
 
-def circle(name: str, duration: float, radius: float, plane: tuple[int, int], centre: tuple[float, float, float]) -> Callable[[Array], Array]:
+def circle(
+    name: str, duration: float, radius: float, plane: tuple[int, int], centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+) -> Callable[[Array], Array]:
     """Where that pin is."""
 
     def at(t: Array) -> Array:
         angle = published.slider_crank(name, duration)(t)[0]
-        out = np.tile(np.array(centre, dtype=float), (len(t), 1))
+        out = np.tile(np.array(centre), (len(t), 1))
         out[:, plane[0]] += radius * np.cos(angle)
         out[:, plane[1]] += (-1 if name == "spatial" else 1) * radius * np.sin(angle)
         return out
@@ -77,12 +79,15 @@ def four_bar() -> Start:
 PROBLEMS = (
     Problem("Four-bar linkage, 60 s at 10 ms", four_bar, 1e-2, 60.0),
     Problem("Flyball governor (IFToMM A05), 1 s at 1 ms", governor, 1e-3, 1.0, governor_exact),
-    Problem("Planar slider-crank, 0.1 s at 0.1 ms", crank("planar", 0.15, (0, 1)), 1e-4, 0.1, circle("planar", 0.1, 0.15, (0, 1), (0, 0, 0))),
+    Problem("Planar slider-crank, 0.1 s at 0.1 ms", crank("planar", 0.15, (0, 1)), 1e-4, 0.1, circle("planar", 0.1, 0.15, (0, 1))),
     Problem(
         "Spatial slider-crank (IFToMM), 5 s at 1 ms", crank("spatial", 0.08, (2, 1)), 1e-3, 5.0,
-        circle("spatial", 5.0, 0.08, (2, 1), (0, 0.1, 0.12)),
+        circle("spatial", 5.0, 0.08, (2, 1), (0.0, 0.1, 0.12)),
     ),
-    Problem("Folding slider-crank (singular twice per turn), 5 s at 1 ms", crank("folding", 1.0, (0, 1)), 1e-3, 5.0, circle("folding", 5.0, 1.0, (0, 1), (0, 0, 0))),
+    Problem(
+        "Folding slider-crank (singular twice per turn), 5 s at 1 ms", crank("folding", 1.0, (0, 1)), 1e-3, 5.0,
+        circle("folding", 5.0, 1.0, (0, 1)),
+    ),
 )  # fmt: skip
 
 PROGRAMS: dict[str, Callable[[Start, float, float], Outcome]] = {
@@ -118,10 +123,11 @@ def page(quick: bool, passes: int) -> str:
     text = [
         "# Published problems beside other programs",
         "",
-        "Written by `python -m benchmarks published`: everything in one run, on one core; times are CPU times of whole runs, the best of three.  Error: the largest",
-        "distance, m, of a point from where the motion in one or two coordinates (`leastaction.reference.published`) has it; for the four-bar the range of the energy as a",
-        "fraction of its swing.  Closure: largest error of a loop, m.  MuJoCo's loops are soft, with its default parameters.  Exudyn: bodies with Euler parameters and joints",
-        "as constraints, its modified Newton.",
+        "Written by `python -m benchmarks published`: everything in one run, on one core; times are CPU times of whole runs, the best",
+        "of three.  Error: the largest distance, m, of a point from where the motion in one or two coordinates",
+        "(`leastaction.reference.published`) has it; for the four-bar the range of the energy as a fraction of its swing.  Closure:",
+        "largest error of a loop, m.  MuJoCo's loops are soft, with its default parameters.  Exudyn: bodies with Euler parameters and",
+        "joints as constraints, its modified Newton.",
         "",
         f"- Machine: {machine()}",
         f"- Versions: {versions([])}",

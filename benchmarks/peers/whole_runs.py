@@ -273,14 +273,15 @@ def _exudyn_bodies(mbs: Any, tools: Any, start: Start) -> dict[str, Any]:
             R = start.twist(a)[0] if a != "world" else np.eye(3)
             held, axes = [1] * len(c.directions) + [0] * (6 - len(c.directions)), R @ given * np.sign(np.linalg.det(given))
         x = start.places(start.q, c.b)[:3, 3]  # type: ignore[attr-defined]
-        mbs.CreateGenericJoint(itemNumbers=[numbers[a], numbers[b]], position=list(x), rotationMatrixAxes=axes, constrainedAxes=held, show=False)
+        ends = [numbers[a], numbers[b]]
+        mbs.CreateGenericJoint(itemNumbers=ends, position=list(x), rotationMatrixAxes=axes, constrainedAxes=held, show=False)
     for f in mechanism.forces:
         (a, on_a), (b, on_b) = _place(mechanism, f.a), _place(mechanism, f.b)  # type: ignore[attr-defined]
-        ends = {"localPosition0": list(on_a - local[a]), "localPosition1": list(on_b - local[b])}
+        points = {"localPosition0": list(on_a - local[a]), "localPosition1": list(on_b - local[b]), "itemNumbers": [numbers[a], numbers[b]]}
         if isinstance(f, la.LinearSpring):
-            mbs.CreateSpringDamper(itemNumbers=[numbers[a], numbers[b]], referenceLength=f.length, stiffness=f.stiffness, show=False, **ends)
+            mbs.CreateSpringDamper(referenceLength=f.length, stiffness=f.stiffness, show=False, **points)
         elif isinstance(f, la.PointDamper):
-            mbs.CreateSpringDamper(itemNumbers=[numbers[a], numbers[b]], damping=f.damping, show=False, **ends)
+            mbs.CreateSpringDamper(damping=f.damping, show=False, **points)
         else:
             raise Unable(f"{type(f).__name__} is not translated")
     return numbers

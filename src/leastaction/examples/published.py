@@ -154,7 +154,8 @@ def planar_slider_crank() -> Mechanism:
     mech = Mechanism(gravity=(0, 0, 0), name="planar slider-crank")
     crank, rod = 0.002727 - 0.36 * 0.075**2, 0.0045339259 - 0.151104 * 0.15**2  # given about the pins, kg m^2
     mech.add_body("crank", joint=Revolute(axis=_Z), mass=0.36, com=(0.075, 0, 0), inertia=(crank / 2, crank / 2, crank))
-    mech.add_body("rod", "crank", Revolute(axis=_Z), Pose(xyz=(0.15, 0, 0)), mass=0.151104, com=(0.15, 0, 0), inertia=(rod / 2, rod / 2, rod))
+    middle = (0.15, 0, 0)
+    mech.add_body("rod", "crank", Revolute(axis=_Z), Pose(xyz=middle), mass=0.151104, com=middle, inertia=(rod / 2, rod / 2, rod))
     mech.add_frame("pin", "rod", Pose(xyz=(0.3, 0, 0)))
     mech.add_body("slider", joint=Prismatic(axis=_X), placement=Pose(xyz=(0.45, 0, 0)), mass=0.075552)
     mech.add_constraint(Coincident("slider", "pin", directions=(_X, _Y)))
@@ -165,7 +166,7 @@ def spatial_slider_crank() -> Mechanism:
     """The spatial slider-crank of the IFToMM library (Haug 1989, section 12.2).
 
     Crank of 0.08 m about x at (0, 0.1, 0.12), upright at zero coordinates; slider of 2 kg on the x axis; a rod of 0.3 m from one to the
-    other, on the slider by a universal joint whose first axis is x, on the crank by a ball joint.  It starts with 6 rad/s of the crank; 5 s.
+    other, on the slider by a universal joint whose first axis is x, on the crank by a ball joint.  It starts with 6 rad/s of the crank.
     """
     mech = Mechanism(gravity=(0, 0, -9.81), name="IFToMM spatial slider-crank")
     y, z, rod = 0.1, 0.12 + 0.08, 0.3

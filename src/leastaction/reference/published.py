@@ -134,7 +134,9 @@ def governor(duration: float, stiffness: float = 8e5, damping: float = 4e4) -> S
 # ------------------------------------------------------------------------------------------------------------------- heavy top
 
 
-def heavy_top(duration: float, mass: float, height: float, inertia: tuple[float, float], start: tuple[float, float, float, float]) -> Solution:
+def heavy_top(
+    duration: float, mass: float, height: float, inertia: tuple[float, float], start: tuple[float, float, float, float]
+) -> Solution:
     """t (s) -> (nutation angle, rad; its rate) of a symmetric top on its tip; inertia (across, along) about the centre of mass.
 
     start: (nutation angle, its rate, precession rate, spin of the body about its axis); both momenta about the vertical and about the
