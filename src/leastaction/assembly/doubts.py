@@ -18,7 +18,7 @@ _LOOKED_AT = 64  # nodes with the fastest joints, where bodies are looked at
 
 def too_light(model: Model, tol: float) -> str:
     """Is there a part that is solved too coarsely by steps whose residual is tol of the largest momentum of all?"""
-    if tol == 0.0 or not len(model.bodies):
+    if tol == 0.0 or not len(model.bodies) or len(model.tree.felt):  # there every joint is judged by itself
         return ""
     link, moved = model.tree.link, model.tree.body[:, MASS].copy()
     for i in range(len(link) - 1, 0, -1):  # what each joint moves

@@ -10,6 +10,8 @@ from ..solving.dense import rank_factor, rank_solve
 from ..tree.law_couplings import newton_direction
 from .ties import RANK, constrain_end, end_jacobian
 
+TIGHTER = 0.1  # than momenta: errors of closures are seen as they are, and Newton's last correction mostly leaves far less
+
 
 @inlined
 def set_scales(w, con):
@@ -18,7 +20,7 @@ def set_scales(w, con):
         moved = 0.0
         for j in range(w.d.shape[0]):
             moved += abs(con.J0[a, j] * w.d[j])
-        con.size[a] = max(moved, con.least[a])
+        con.size[a] = max(TIGHTER * moved, con.least[a])
 
 
 @inlined
