@@ -20,18 +20,19 @@ def judged_apart(felt, w, con, pushes, factor, size, tol):
     What is allowed is tol times what a joint has itself: if it feels the inertia i_j, the largest of i_j V, V = max |target_k| / i_k being
     the velocity of the fastest, and of what meets in the joint: impulses factor * pushes_j and those of constraints.
     """
-    if felt is not None:
-        if felt.shape[0] > 0:
-            speed = 0.0
-            for j in range(felt.shape[0]):
-                speed = max(speed, abs(w.target[j]) / felt[j])
-            for j in range(felt.shape[0]):
-                own = max(felt[j] * speed, abs(factor * pushes[j]))
-                if con is not None:
-                    for a in range(con.lam.shape[0]):
-                        own = max(own, abs(con.lam[a] * con.J0[a, j]))
-                if own > 0.0:
-                    size = max(size, abs(w.r[j]) / (tol * own))
+    if felt is None:
+        return size
+    if felt.shape[0] > 0:
+        speed = 0.0
+        for j in range(felt.shape[0]):
+            speed = max(speed, abs(w.target[j]) / felt[j])
+        for j in range(felt.shape[0]):
+            own = max(felt[j] * speed, abs(factor * pushes[j]))
+            if con is not None:
+                for a in range(con.lam.shape[0]):
+                    own = max(own, abs(con.lam[a] * con.J0[a, j]))
+            if own > 0.0:
+                size = max(size, abs(w.r[j]) / (tol * own))
     return size
 
 

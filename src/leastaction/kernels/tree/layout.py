@@ -93,7 +93,7 @@ class Tree(NamedTuple):
     stiffness: floats("nv")  # joint springs
     rest: floats("nq")  # their rest coordinates
     damping: floats("nv")  # viscous dampers
-    felt: floats("unequal")  # inertia that each degree of freedom feels where they are very unequal, otherwise empty: kernels/solving/sizes.py
+    felt: floats("unequal")  # inertia that degrees of freedom feel, where they are very unequal; otherwise empty: solving/sizes.py
     armature: floats("nv")  # inertia of rotors that turn with a coordinate: kinetic energy armature v^2 / 2
     friction: floats("nv")  # dry friction: the force up to which a coordinate at rest is held, and that opposes it when it moves
     servo_on: integers("servos", 2)  # degree of freedom that a servo drives, and its coordinate
