@@ -36,7 +36,7 @@ def slider_crank(name: str, duration: float) -> Solution:
     energies, angle, speed = _SLIDER_CRANKS[name]
 
     def rates(_: float, state: NDArray[np.float64]) -> list[float]:
-        mass, _ = energies(complex(state[0]))
+        mass = energies(complex(state[0]))[0]
         varied, force = energies(complex(state[0], _STEP))
         return [state[1], -(0.5 * varied.imag * state[1] ** 2 + force.imag) / _STEP / mass.real]
 
