@@ -27,7 +27,7 @@ _ROOMS = {
     "dynamics": "discrete",
     "errors": "ConvergenceError FormatError LeastActionError LimitError MechanismError SingularMassError StateError",
     "events": "Event Every Occurrence crosses passes",
-    "forces": "CustomForce Damper Drag DryFriction LinearSpring NonlinearSpring Spring UserPotential Wrench",
+    "forces": "CustomForce Damper Drag DryFriction LinearSpring NonlinearSpring PointDamper Spring UserPotential Wrench",
     "frames": "FrameTree",
     "integrators": "AdaptiveStep Composition FloatingBase Heun Integrator Maximal Midpoint RK4 RKMK4 SemiImplicitEuler Trapezoid "
     "Variational",

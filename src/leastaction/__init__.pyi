@@ -24,7 +24,7 @@ from .coordinates.conversion import MaximalState, to_maximal, to_minimal
 from .dynamics import discrete
 from .errors import ConvergenceError, FormatError, LeastActionError, LimitError, MechanismError, SingularMassError, StateError
 from .events import Event, Every, Occurrence, crosses, passes
-from .forces import CustomForce, Damper, Drag, DryFriction, LinearSpring, NonlinearSpring, Spring, UserPotential, Wrench
+from .forces import CustomForce, Damper, Drag, DryFriction, LinearSpring, NonlinearSpring, PointDamper, Spring, UserPotential, Wrench
 from .frames import FrameTree
 from .integrators import (
     RK4,
@@ -62,15 +62,15 @@ from .viewer import view
 __version__: str
 
 __all__ = [
-    "AdaptiveStep", "Box", "Cam", "Capsule", "CertifiedStep", "Close", "Coincident", "Composition", "Constraint", "ConvergenceError",
-    "Crosscheck", "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction", "Event", "Every", "Fixed",
-    "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator", "LeastActionError", "Limit",
-    "LimitError", "LinearSpring", "Linearization", "Linearizations", "Maximal", "MaximalState", "Mechanism", "MechanismError", "Mesh",
-    "Midpoint", "Model", "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4",
-    "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling", "RollingBall", "RollingEllipsoid", "Rollout", "Screw",
-    "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate", "Sphere", "Spherical", "Spring", "State", "StateError",
-    "Sweep", "SymbolicConstraint", "SymbolicJoint", "Trajectory", "Trapezoid", "Universal", "UserPotential", "Variational",
-    "VelocityConstraint", "Wrench", "analysis", "constraints",
+    "AdaptiveStep", "Box", "Cam", "Capsule", "CertifiedStep", "Close", "Coincident", "Composition", "Constraint",
+    "ConvergenceError", "Crosscheck", "CustomForce", "Cylinder", "Cylindrical", "Damper", "Distance", "Drag", "DryFriction",
+    "Event", "Every", "Fixed", "FloatingBase", "FormatError", "FrameTree", "Free", "Gear", "Helical", "Heun", "Integrator",
+    "LeastActionError", "Limit", "LimitError", "LinearSpring", "Linearization", "Linearizations", "Maximal", "MaximalState",
+    "Mechanism", "MechanismError", "Mesh", "Midpoint", "Model", "Motor", "NonlinearSpring", "Occurrence", "Planar", "PointDamper",
+    "PointOnPlane", "Pose", "Prescribed", "Prismatic", "RK4", "RKMK4", "Reaction", "Reactions", "Revolute", "Rolling",
+    "RollingBall", "RollingEllipsoid", "Rollout", "Screw", "SemiImplicitEuler", "Servo", "Simulator", "SingularMassError", "Skate",
+    "Sphere", "Spherical", "Spring", "State", "StateError", "Sweep", "SymbolicConstraint", "SymbolicJoint", "Trajectory",
+    "Trapezoid", "Universal", "UserPotential", "Variational", "VelocityConstraint", "Wrench", "analysis", "constraints",
     "crosscheck", "crosses", "discrete", "dynamics", "examples", "gallery", "gym", "library", "linearize", "load", "open", "page",
     "passes", "plot", "rollout", "save", "show", "simulate", "solvability", "sweep", "to_maximal", "to_minimal", "view",
 ]  # fmt: skip

@@ -149,7 +149,7 @@ class LoadBuilder(_Places):
     """Collects what forces add to a model.  `Force.apply` calls these methods, which are all a force can do:
 
     on a body              add_wrench (constant), add_body_force (a function of time, pose and twist)
-    between two points     add_point_spring
+    between two bodies     add_point_spring, add_body_force with seen_from
     of coordinates         add_potential, add_spring, add_damper, add_friction (one joint)
     in joint space         add_custom
     """
@@ -170,8 +170,9 @@ class LoadBuilder(_Places):
         self.wrench_on: list[tuple[int, int]] = []
         self.wrench: list[NDArray[np.float64]] = []
         self.custom: list = []
-        self.laws: list[tuple[int, NDArray[np.float64], NDArray[np.float64], Law]] = []  # row, place, parameters, compiled functions
+        self.laws: list[tuple[int, int, NDArray[np.float64], NDArray[np.float64], Law]] = []  # rows, places, parameters, compiled functions
         self.law_energies: list[bool] = []  # has the law an energy?
+        self.law_losses: list[bool] = []  # is its work heat?
         self.pairs: list[tuple[int, int, NDArray[np.float64], PotentialExpression | None]] = []  # row a, row b, numbers, energy
         self.energies: list[tuple[list[tuple[int, int]], PotentialExpression]] = []  # (entries of q and of v), energy
 
@@ -230,6 +231,8 @@ class LoadBuilder(_Places):
         point: ArrayLike = (0.0, 0.0, 0.0),
         energy: Callable[..., float] | None = None,
         slopes: Callable[..., None] | None = None,
+        seen_from: str | None = None,
+        dissipates: bool = False,
     ) -> None:
         """A force on a body as functions that Numba can compile; docs/forces.md.
 
@@ -239,12 +242,22 @@ class LoadBuilder(_Places):
         energy   energy(R, x, p) -> J of a force that has a potential, for `run.energy`
         slopes   slopes(t, R, x, V, p, D) writes D (6, 12), the derivatives of W in a rotation and a displacement of the place (3 each, in
                  its axes) and in V (6); without it Newton's method and `la.linearize` take differences
+        seen_from   body or frame that R, x and V are relative to, instead of the world; its body feels the opposite wrench
+        dissipates  is what it takes heat (`run.dissipated`), not work?
         """
-        i, pose = self._find_moving(place, name)
+        (i, pose), base, base_pose = self._find(place, name) if seen_from else self._find_moving(place, name), -1, Pose()
+        if seen_from:
+            base, base_pose = self._find(seen_from, name)
+            if i == base:
+                raise MechanismError(
+                    f"{name}: {place!r} and {seen_from!r} belong to the same body and never move apart; give places on two bodies"
+                )
         values = np.atleast_1d(numbers(parameters, f"{name}: parameters", MechanismError))
         at = pose @ Pose(numbers(point, f"{name}: point", MechanismError, (3,)))
-        self.laws.append((i, np.concatenate([at.R.ravel(), at.p]), values, compile_law(name, law, energy, slopes, values)))
+        places = np.concatenate([at.R.ravel(), at.p, base_pose.R.ravel(), base_pose.p])
+        self.laws.append((i, base, places, values, compile_law(name, law, energy, slopes, values)))
         self.law_energies.append(energy is not None)
+        self.law_losses.append(bool(dissipates))
 
     def add_point_spring(
         self, name: str, a: str, b: str, stiffness: float, length: float, energy: PotentialExpression | None = None
@@ -287,8 +300,8 @@ class LoadBuilder(_Places):
             "has_friction": int(np.any(self.friction != 0.0)),
             "stiffness": self.stiffness, "rest": self.rest, "damping": self.damping, "friction": self.friction,
             "wrench_on": self.wrench_on, "wrench": self.wrench, "custom": [f.address for f in self.custom],
-            "law_on": [(i, law.address, law.has_slopes) for i, *_, law in self.laws], "law_at": [at for _, at, *_ in self.laws],
-            "law_param": _padded([values for _, _, values, _ in self.laws]),
+            "law_on": [(i, law.address, law.has_slopes, base) for i, base, *_, law in self.laws],
+            "law_at": [at for _, _, at, *_ in self.laws], "law_param": _padded([values for *_, values, _ in self.laws]),
             **self._potentials(),
         }  # fmt: skip
 

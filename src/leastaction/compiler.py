@@ -61,7 +61,7 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
     builder = LoadBuilder(moving, place, qi, vi)
     for force in mechanism.forces:
         force.apply(builder)
-    loads = builder.fields()
+    loads, felt = builder.fields(), _felt_inertias(moving, link, arrays, armature)
     for name in ("stiffness", "rest", "damping", "friction", "wrench", "law_param", "pair", "energy_param"):
         if not np.all(np.abs(np.asarray(loads[name], dtype=float)) < LARGEST):
             raise MechanismError(f"a force of {mechanism.name!r} contains a number of {LARGEST:g} or more ({name}); {_TOO_LARGE}")
@@ -69,16 +69,17 @@ def compile_mechanism(mechanism: Mechanism) -> Model:
         "n": len(moving), "nq": qi, "nv": vi, "parameters": param.shape[1], "wrenches": len(builder.wrench), "customs": len(builder.custom),
         "laws": len(builder.laws), "law_parameters": loads["law_param"].shape[1], "pairs": len(builder.pairs),
         "energies": len(builder.energies), "energy_arguments": sum(len(e) for e, _ in builder.energies),
-        "energy_parameters": loads["energy_param"].shape[1], "servos": len(mechanism.servos),
+        "energy_parameters": loads["energy_param"].shape[1], "servos": len(mechanism.servos), "unequal": len(felt),
     }  # fmt: skip
     tree = allocate(
         L.Tree, sizes, link=link, body=arrays, param=param, gravity=mechanism.gravity.copy(), has_charts=int(np.any(link[:, L.CHARTED])),
-        has_armature=int(np.any(armature != 0.0)), armature=armature, **loads, **_servo_rows(mechanism, moving),
+        has_armature=int(np.any(armature != 0.0)), armature=armature, felt=felt, **loads, **_servo_rows(mechanism, moving),
     )  # fmt: skip
     frames = dict(place)
     model = Model(
         name=mechanism.name, tree=tree, bodies=tuple(moving), nq=qi, nv=vi, frames=frames,
         fixed_potential=fixed_potential, keep_alive=builder.keep_alive(), law_energies=tuple(builder.law_energies),
+        law_losses=tuple(builder.law_losses),
         closures=_compile_constraints(mechanism, moving, row, place),
         parts=(*(_part(body, place) for body in order), *(_part(frame, place) for frame in mechanism.frames.values())),
         shapes=_shapes(mechanism, place), limits=_limits(mechanism, moving), notes=mechanism.notes,
@@ -138,6 +139,7 @@ def _servo_rows(mechanism: Mechanism, moving: list[Body]) -> dict[str, list]:
     return {"servo_on": [at[servo.joint] for servo in servos], "servo": [(servo.kp, servo.kd, *servo.limit) for servo in servos]}
 
 
+UNEQUAL = 1e5  # times heavier: from there on every joint is solved to a tolerance of its own
 LARGEST = 1e60  # of any number in a description, SI units: products of four of them can still be computed
 _TOO_LARGE = "arithmetic cannot hold what follows from it; choose other units, or correct it"
 
@@ -277,6 +279,33 @@ def _check_inertias(model: Model) -> None:
                 f"body {model.bodies[i - 1].name!r}{together} has the negative principal moment of inertia {moments[0]:.3g} kg m^2 beside "
                 f"the largest of {moments[2]:.3g}, so that its kinetic energy could be negative; correct its inertia"
             )
+
+
+def _felt_inertias(moving: list[Body], link: NDArray[np.int64], body: NDArray[np.float64], armature: NDArray[np.float64]):
+    """(nv,) inertia that each degree of freedom feels in the zero position, the rest of the mechanism free to move; empty unless what some
+    joint moves is UNEQUAL times heavier than what another one does.
+
+    These are the pivots of the articulated-body elimination.  Joints change them with their coordinates, by far less than they differ here.
+    """
+    carried = body[:, L.MASS].copy()
+    for i in range(len(moving), 0, -1):
+        carried[link[i, L.PARENT]] += carried[i]
+    carried = carried[1:][carried[1:] > 0.0]
+    if not len(carried) or carried.max() < UNEQUAL * carried.min():
+        return np.empty(0)
+    A, felt = [_spatial_inertia(row) for row in body], np.ones(len(armature))
+    for i in range(len(moving), 0, -1):
+        for j, s in enumerate(moving[i - 1].joint.columns_at_zero(), start=int(link[i, L.VI])):
+            u = A[i] @ s
+            felt[j] = s @ u + armature[j]
+            if not felt[j] > 0.0:  # found out elsewhere, or only here: then it has no measure of its own
+                return np.empty(0)
+            A[i] = A[i] - np.outer(u, u) / felt[j]
+        R, (x, y, z) = body[i, L.PLACE_R : L.PLACE_R + 9].reshape(3, 3), body[i, L.PLACE_P : L.PLACE_P + 3]
+        hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        to_child = np.block([[R.T, np.zeros((3, 3))], [-R.T @ hat, R.T]])
+        A[link[i, L.PARENT]] = A[link[i, L.PARENT]] + to_child.T @ A[i] @ to_child
+    return felt
 
 
 def _check_mass(model: Model) -> None:

@@ -21,7 +21,7 @@ from .constraints.base import ON_VELOCITIES, Closure
 from .errors import StateError
 from .joints import SymbolicJoint
 from .joints.base import ABOUT_Z
-from .kernels.tree.layout import GRAVITY, QI, UP, VI, Actuation, Charts, Middle, Tree, Work, make_middle, make_work
+from .kernels.tree.layout import GRAVITY, LAW_BASE, QI, UP, VI, Actuation, Charts, Middle, Tree, Work, make_middle, make_work
 from .limits import Limit
 from .mechanism import Body, Mechanism, in_words
 from .motors import Motor, Servo, aims, torques
@@ -77,6 +77,7 @@ class Model:
     servos: tuple[Servo, ...] = ()  #: in the order of targets; see `Mechanism.add_servo`
     notes: tuple[str, ...] = ()  #: what was changed or left out of what was given, see `Mechanism.notes`
     law_energies: tuple[bool, ...] = ()  #: which laws on bodies have an energy
+    law_losses: tuple[bool, ...] = ()  #: which of them turn what they take into heat
     specialised: Specialised | None = field(default=None)  #: code made for this mechanism alone; see `specialise`
     slack: float = 0.0  #: by how much constraints may contradict each other, see `Mechanism.slack`
     description: Mechanism | None = field(default=None)  #: what it was compiled from, as it was then
@@ -300,7 +301,8 @@ class Model:
     def _first_work(self) -> Work:
         """What every simulation begins with; nobody writes to it."""
         most = int(np.diff(self.tree.energy_on[:, UP]).max(initial=1))
-        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on))
+        between = int((self.tree.law_on[:, LAW_BASE] >= 0).sum())
+        work = make_work(len(self.bodies), self.nq, self.nv, most, len(self.tree.law_on), between)
         work.row[0, GRAVITY : GRAVITY + 3] = self.gravity
         for i, body in enumerate(self.bodies, start=1):
             if body.joint.turns == ABOUT_Z:  # constant, so no kernel writes it

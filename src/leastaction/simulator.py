@@ -235,7 +235,11 @@ class Simulator:
         if self._lent is not None:
             self._before_moving()
         rewind(self._now)
-        result = self._stepper.advance(1, self._tau, self._now)
+        if isinstance(self._watched, LoopStepper):
+            result = self._watched.single(self._tau, self._now)
+            self._stepper, self._begun = inside(self._watched, self._begun)
+        else:
+            result = self._stepper.advance(1, self._tau, self._now)
         self.steps += result.steps
         if result.failure:
             self._look()

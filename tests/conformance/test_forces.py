@@ -39,6 +39,7 @@ PLAIN = {
     "UserPotential": lambda: la.UserPotential(lambda q, sp: 4 * sp.cos(q[0] - q[2]) + q[1] ** 2 * q[3], ["hinge", "cross", "slide"]),
     "CustomForce": lambda: la.CustomForce(drag),
     "Drag": lambda: la.Drag("tip", linear=(0.4, 0.5, 0.6), quadratic=(0.2, 0.3, 0.1), point=(0.1, 0, 0), fluid=(1.0, 0.5, 0.0)),
+    "PointDamper": lambda: la.PointDamper("tip", "hinge", 2.0),
     "all together": lambda: [
         la.Spring("hinge", 20.0), la.Damper("hinge", 0.5), la.Wrench("tip", force=(1.0, 2.0, 3.0), frame="body"),
         la.LinearSpring("tip", "anchor", 50.0, 0.2), la.UserPotential(lambda q, sp: sp.cos(q[0]), ["hinge"]), la.CustomForce(drag),
@@ -53,6 +54,7 @@ GROUPS = {
     "Wrench-body": lambda: la.Wrench("ball", force=(1.0, -2.0, 3.0), moment=(0.3, 0.2, 0.1), point=(0.1, 0.2, 0.3), frame="body"),
     "Drag": lambda: la.Drag("ball", linear=0.3, quadratic=(0.2, 0.3, 0.1), point=(0.1, 0.0, 0.2)),
     "LinearSpring": lambda: la.LinearSpring("float", "ball", 20.0, 0.3),
+    "PointDamper": lambda: la.PointDamper("float", "ball", 2.0),
     "NonlinearSpring": lambda: la.NonlinearSpring(lambda x, sp: 5 * x**2 + 4 * x**4, between=("ball", "anchor")),
     "UserPotential": lambda: la.UserPotential(lambda q, sp: 3 * sp.sin(q[0]) * q[1] ** 2, ["hinge", "slide"]),
 }

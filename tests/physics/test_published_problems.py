@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import leastaction as la
 from leastaction.assembly.closing import TreeClosing
+from leastaction.reference import published
 
 # the test set for IVP solvers, release 2.4: state of Andrews' squeezer at 0.03 s (PSIDE, tolerances 1e-14)
 SQUEEZER_REFERENCE = {
@@ -70,3 +71,45 @@ def test_bricard_moves_although_it_should_not():
     a, b = (np.cos(run[name][:, 0] + np.pi / 2) for name in ("rod1", "rod2"))
     assert np.abs(a * b + a + b).max() < 1e-8 or np.abs(a * b - a - b).max() < 1e-8
     assert np.abs(run["rod1"] - run["rod3"]).max() < 1e-8
+
+
+SLIDER_CRANKS = {  # start of the crank's speed, lengths of steps, duration
+    "planar": (la.examples.planar_slider_crank, 150.0, (4e-4, 2e-4), 0.08),
+    "spatial": (la.examples.spatial_slider_crank, 6.0, (8e-3, 4e-3), 2.0),
+    "folding": (la.examples.folding_slider_crank, None, (8e-3, 4e-3), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", SLIDER_CRANKS)
+def test_slider_cranks_turn_as_their_one_coordinate_does(name):
+    """The folding one passes positions in which it could go another way, and goes on as it came."""
+    example, speed, lengths, duration = SLIDER_CRANKS[name]
+    model = example().compile()
+    if speed is None:
+        q, v = la.examples.FOLDING_START, la.examples.FOLDING_SPEED
+    else:
+        q, v = None, model.project_velocity(None, {"crank": speed})
+        v = v * speed / v[model.v_slice("crank")]
+    exact, off = published.slider_crank(name, duration), []
+    for dt in lengths:
+        run = la.simulate(model, q=q, v=v, dt=dt, duration=duration, assembly="continue")
+        off.append(np.abs(run["crank"][:, 0] - exact(run.t)[0]).max())
+        swing = max(run.kinetic.max(), np.ptp(run.potential))
+        assert np.abs(run.energy - run.energy[0]).max() < 5e-3 * swing and run.constraint_error.max() < 1e-11
+    assert np.ptp(run["crank"]) > 2 * np.pi
+    assert off[1] < 2e-2 and 3.5 < off[0] / off[1] < 4.5
+
+
+def test_heavy_top_of_the_literature_nods_as_its_one_coordinate_does():
+    """Bruels and Cardona 2010: 15 kg, 150 rad/s about its axis, which lies in the horizontal at the start and turns slowly."""
+    inertia, spin, precession = (0.234375, 0.46875), 150.0, 4.61538
+    exact = published.heavy_top(0.5, 15.0, 1.0, inertia, (np.pi / 2, 0.0, precession, spin))
+    model = la.examples.heavy_top(15.0, 1.0, (inertia[0], inertia[0], inertia[1])).compile()
+    half = np.sqrt(0.5)
+    off = []
+    for dt in (1e-3, 5e-4):
+        # lying along x of the world; about the vertical, which is -x of the body, it turns with the precession
+        run = la.simulate(model, q=[half, 0.0, half, 0.0], v=[-precession, 0.0, spin], dt=dt, duration=0.5)
+        w, x, y, z = run.q.T
+        off.append(np.abs(w * w - x * x - y * y + z * z - np.cos(exact(run.t)[0])).max())
+    assert off[1] < 5e-4 and 3.5 < off[0] / off[1] < 4.5

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.dead_points import outcome
+from support.dead_points import linkage, outcome
 
 import leastaction as la
 from leastaction.compiling.decorators import entry
@@ -101,3 +101,29 @@ def test_linkages_through_their_dead_points_keep_their_energy_or_stop(seed):
 def test_a_wrong_run_is_wrong_only_where_it_is_ignored():
     assert outcome(199, assembly="ignore").startswith("WRONG")
     assert "the energy jumps" in outcome(199)
+
+
+@pytest.mark.parametrize("how", ["step", "control"])
+def test_steps_made_one_by_one_are_watched_too(how):
+    """The linkage that goes astray if nobody looks ends with a reason there as well, before that step; another one is left alone."""
+    for seed in (199, 3):
+        model, guess, torque = linkage(seed)
+        q = model.assemble(guess)
+        start = {"q": q, "v": model.project_velocity(q, {"crank": 2.0}), "dt": 1e-2}
+        tau = model.velocities({"crank": torque}, "tau")
+        sim = la.Simulator(model, **start)
+
+        def steps(sim=sim, tau=tau):
+            if how == "control":
+                sim.run(1000, control=lambda t, state: tau)
+            else:
+                for _ in range(1000):
+                    sim.step(tau)
+
+        if seed == 3:
+            steps()
+            assert np.array_equal(sim.state.q, la.simulate(model, steps=1000, tau=tau, **start).q[-1])
+            continue
+        with pytest.raises(la.ConvergenceError, match=r"the energy jumps by .*which no force explains"):
+            steps()
+        assert 9.0 < sim.t < 10.0 and abs(la.dynamics.energy(model, sim.state.q, sim.state.v)) < 1e3

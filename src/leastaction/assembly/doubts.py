@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.kinematics import Configurations
-from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT
+from ..kernels.tree.layout import INERTIA, LAW_BASE, MASS, MOMENT, PARENT
 from ..model import Model
 
 Array = NDArray[np.float64]
@@ -18,7 +18,7 @@ _LOOKED_AT = 64  # nodes with the fastest joints, where bodies are looked at
 
 def too_light(model: Model, tol: float) -> str:
     """Is there a part that is solved too coarsely by steps whose residual is tol of the largest momentum of all?"""
-    if tol == 0.0 or not len(model.bodies):
+    if tol == 0.0 or not len(model.bodies) or len(model.tree.felt):  # there every joint is judged by itself
         return ""
     link, moved = model.tree.link, model.tree.body[:, MASS].copy()
     for i in range(len(link) - 1, 0, -1):  # what each joint moves
@@ -40,7 +40,8 @@ def too_far(model: Model, q: Array, always: bool) -> str:
 
     always   does the integrator take such differences, whatever is in the model?
     """
-    apart = always or model.closures or len(model.tree.pair_on) or any(b.joint.has_quaternion and b.joint.nv == 6 for b in model.bodies)
+    between_points = len(model.tree.pair_on) or (model.tree.law_on[:, LAW_BASE] >= 0).any()
+    apart = always or model.closures or between_points or any(b.joint.has_quaternion and b.joint.nv == 6 for b in model.bodies)
     if not apart or not len(model.bodies):
         return ""
     places = Configurations(model, q).p[:, 1:]
@@ -53,7 +54,7 @@ def too_far(model: Model, q: Array, always: bool) -> str:
         return ""
     return (
         f"the mechanism is {distance:.1g} m from the origin of the world, where positions are known to {np.spacing(distance):.1g} m: "
-        "springs between points, constraints, positions of free bodies and Maximal() are that coarse; put the origin near it"
+        "springs and dampers between points, constraints, positions of free bodies and Maximal() are that coarse; put the origin near it"
     )
 
 

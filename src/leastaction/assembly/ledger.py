@@ -5,6 +5,8 @@ A step adds up the means of the powers at its two ends, which is as accurate as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,7 @@ from ..dynamics import forward
 from ..errors import StateError
 from ..kernels.constraints.velocities import constraint_values
 from ..kernels.stepping.evaluation import applied_powers
+from ..kernels.tree.layout import with_laws
 from ..model import Model
 from .closing import reduce
 
@@ -27,14 +30,24 @@ _ROUNDING = 1e-9  # of the largest energy: what cannot be told from rounding
 
 def acts(model: Model) -> bool:
     """Do forces act whose work the energy does not contain: wrenches, functions of the user, laws on bodies without an energy?"""
-    return bool(len(model.tree.wrench_on) or len(model.tree.custom) or not all(model.law_energies))
+    return bool(len(model.tree.wrench_on) or len(model.tree.custom) or any(_working(model)))
+
+
+def loses(model: Model) -> bool:
+    """Are there dampers, of joints or between points?"""
+    return bool(model.tree.has_dampers or any(model.law_losses))
+
+
+def _working(model: Model) -> list[bool]:
+    """Which laws on bodies do work that is neither in the energy nor heat?"""
+    return [not (known or lost) for known, lost in zip(model.law_energies, model.law_losses, strict=True)]
 
 
 def may_change(model: Model, inputs: Array | None) -> bool:
     """Can anything change the energy of a run under these inputs, (1 or steps, ...) or none?"""
     driven = any(closure.kind in (COORDINATES, SPEEDS) for closure in model.closures)
     pushed = model.servos or (inputs is not None and inputs[:, : model.nv].any())
-    return bool(pushed or driven or acts(model) or model.tree.has_dampers or model.tree.has_friction)
+    return bool(pushed or driven or acts(model) or loses(model) or model.tree.has_friction)
 
 
 class Ledger:
@@ -45,7 +58,8 @@ class Ledger:
         self.model, self.implicit = model, implicit
         self.totals = np.zeros(2 + len(model.servos))  #: of the last node, a row of the ledger
         self._first = True  # no force of a servo is known from before
-        self._applied = _AppliedPowers(model) if acts(model) else None
+        self._applied = _Powers(model, _working(model), laws_only=False) if acts(model) else None
+        self._lost = _Powers(model, model.law_losses, laws_only=True) if any(model.law_losses) else None
         driven = any(closure.kind in (COORDINATES, SPEEDS) for closure in model.closures)
         self._ties = tree.make_ties(model, reduce(model, q, t).closures) if driven else None
         self._scratch = model.make_work() if driven else None
@@ -86,13 +100,16 @@ class Ledger:
     def _at_nodes(self, t: Array, q: Array, v: Array) -> tuple[Array, ...]:
         """(t, q, v, powers of applied forces, powers of dampers, how fast constraint rows are driven) at nodes."""
         powers = np.zeros(len(t)) if self._applied is None else self._applied(t, q, v)
+        heat = np.sum(self.model.tree.damping * v**2, axis=1)
+        if self._lost is not None:
+            heat = heat - self._lost(t, q, v)
         rates = np.zeros((len(t), 0))
         if self._ties is not None:
             rates = np.empty((len(t), len(self._ties.rate)))
             for k, (time, place) in enumerate(zip(t, q, strict=True)):
                 constraint_values(self.model.tree, self._scratch, self._ties, float(time), place)
                 rates[k] = self._ties.rate
-        return t, q, v, powers, np.sum(self.model.tree.damping * v**2, axis=1), rates
+        return t, q, v, powers, heat, rates
 
     def _driving_work(self, t: Array, q: Array, v: Array, inputs: Array, rates: Array, multipliers: Array | None) -> Array:
         """(n,) work of what moves prescribed coordinates: impulses of their rows, times how fast they are driven."""
@@ -128,15 +145,14 @@ class Ledger:
         return np.diff(t) * np.sum((force + 0.5 * (force - before)) * means, axis=1), force
 
 
-class _AppliedPowers:
-    """Powers of forces whose work the energy does not contain."""
+class _Powers:
+    """Powers of some laws on bodies and, unless laws_only, of wrenches and functions of the user."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, laws: Sequence[bool], laws_only: bool):
         self._full, self._work = model.tree, model.make_work()
-        kept = np.array(model.law_energies, dtype=bool)
-        laws = {name: getattr(self._full, name)[kept] for name in ("law_on", "law_at", "law_param")}
-        none = {name: getattr(self._full, name)[:0] for name in ("wrench_on", "wrench", "custom")}
-        self._bare = self._full._replace(**none, **laws)
+        kept = ~np.array(laws, dtype=bool)
+        names = () if laws_only else ("wrench_on", "wrench", "custom")
+        self._bare = with_laws(self._full, kept)._replace(**{name: getattr(self._full, name)[:0] for name in names})
         self._nothing, self._forces = model.inputs(), np.zeros(model.nv)
 
     def __call__(self, t: Array, q: Array, v: Array) -> Array:

@@ -45,7 +45,7 @@ class Network:
         longest = int(self.net.front[:, M.F_STRIDE].max())
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
         loops = make_loops(self.closures, [c for c, row in enumerate(self.net.con) if row[M.CON_KIND] == M.CLOSING])
-        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on)}, loops)
+        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on), "couplings": 0}, loops)
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""

@@ -1,4 +1,5 @@
-"""Problems by which the field compares its programs: Andrews' squeezer, the N-four-bar and Bricard's linkage.   docs/published.md"""
+"""Problems by which the field compares its programs: Andrews' squeezer, the N-four-bar, Bricard's linkage, a governor and three
+slider-cranks.   docs/published.md"""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ import numpy as np
 
 from ..constraints import Close, Coincident
 from ..errors import MechanismError
-from ..forces import LinearSpring
-from ..joints import Revolute
+from ..forces import LinearSpring, PointDamper
+from ..joints import Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
 from ..pose import Pose
 
@@ -93,4 +94,92 @@ def bricard() -> Mechanism:
     # the ground is the sixth rod, which leads from the last hinge back to the first
     mech.add_frame("ground", "world", Pose(xyz=(1, 0, 0), rpy=(-np.pi / 2, 0, 0)).inverse())
     mech.add_constraint(Close(Revolute(axis=_Z), "ground", "tip"), name="last hinge")
+    return mech
+
+
+GOVERNOR_SPEED = 2 * np.pi  #: of the shaft at the start, rad/s
+
+
+def flyball_governor(stiffness: float = 8e5, damping: float = 4e4) -> Mechanism:
+    """Watt's governor with spring-dampers in the place of its coupler rods: the stiff problem of the IFToMM library (A05).
+
+    A shaft turns about z, two rods of 1 m with 5 kg at their ends hang on it, 30 degrees below the horizontal at zero coordinates, and a
+    slider of 3 kg moves along the shaft, 0.5 m high.  The struts (N/m, N s/m) lead from the middle of each rod to the slider and are
+    relaxed there.  It starts with v = {"shaft": GOVERNOR_SPEED}; 10 s.
+    """
+    mech = Mechanism(gravity=(0, 0, -9.81), name="flyball governor")
+    thin, rod, ball, slider = 0.01, 0.3, 5.0, 3.0  # m, kg
+    across, along = rod * (1 + thin**2) / 12, rod * 2 * thin**2 / 12
+    mech.add_body("shaft", joint=Revolute(axis=_Z), mass=rod, com=(0, 0, 0.5), inertia=(across, across, along))
+    moment = slider * 2 * 0.1**2 / 12
+    mech.add_body("slider", "shaft", Prismatic(axis=_Z), Pose(xyz=(0, 0, 0.5)), mass=slider, inertia=(moment, moment, moment))
+    total = rod + ball
+    com = (0.5 * rod + ball) / total
+    both = across + rod * (com - 0.5) ** 2 + ball * (1 - com) ** 2
+    for name, side, turn in (("right", 1.0, 0.0), ("left", -1.0, np.pi)):
+        hinge = Pose(xyz=(0.05 * side, 0, 1.0), rpy=(0, 0, turn)) @ Pose(rpy=(0, np.pi / 6, 0))
+        mech.add_body(name, "shaft", Revolute(axis=_Y), hinge, mass=total, com=(com, 0, 0), inertia=(along, both, both))
+        mech.add_frame(f"middle of {name}", name, Pose(xyz=(0.5, 0, 0)))
+        mech.add_frame(f"{name} of slider", "slider", Pose(xyz=(0.05 * side, 0, 0)))
+        mech.add_force(LinearSpring(f"middle of {name}", f"{name} of slider", stiffness, 0.5))
+        mech.add_force(PointDamper(f"middle of {name}", f"{name} of slider", damping))
+    return mech
+
+
+FOLDING_START = {"crank": np.pi / 4, "rod": -np.pi / 2}  #: where the folding slider-crank starts
+FOLDING_SPEED = {"crank": 2 * np.sqrt(2.0), "rod": -4 * np.sqrt(2.0)}  #: rad/s: its slider moves with 4 m/s towards the crank
+
+
+def folding_slider_crank() -> Mechanism:
+    """Slider-crank in the x-y plane with crank and rod of 1 m and 1 kg and a slider without mass on the x axis (Bayo and Avello 1994).
+
+    Crank and rod are equally long: twice per turn they lie on each other, upright, the slider in the crank's axis.  There the rod could as
+    well turn with the crank: it has two freedoms in this position.
+    """
+    mech = Mechanism(gravity=(0, -9.81, 0), name="folding slider-crank")
+    moments = (0.0, 1 / 12, 1 / 12)
+    mech.add_body("crank", joint=Revolute(axis=_Z), mass=1.0, com=(0.5, 0, 0), inertia=moments)
+    mech.add_body("rod", "crank", Revolute(axis=_Z), Pose(xyz=(1, 0, 0)), mass=1.0, com=(0.5, 0, 0), inertia=moments)
+    mech.add_frame("slider", "rod", Pose(xyz=(1, 0, 0)))
+    mech.add_constraint(Coincident("world", "slider", directions=(_Y,)), name="guide")
+    return mech
+
+
+def planar_slider_crank() -> Mechanism:
+    """The slider-crank of the flexible-multibody literature (Simeon 1996, test set for IVP solvers) with a rigid rod.
+
+    Crank of 0.15 m about z, rod of 0.3 m, slider on the x axis; all stretched out at zero coordinates; no gravity.  In the literature the
+    crank turns with 150 rad/s.
+    """
+    mech = Mechanism(gravity=(0, 0, 0), name="planar slider-crank")
+    crank, rod = 0.002727 - 0.36 * 0.075**2, 0.0045339259 - 0.151104 * 0.15**2  # given about the pins, kg m^2
+    mech.add_body("crank", joint=Revolute(axis=_Z), mass=0.36, com=(0.075, 0, 0), inertia=(crank / 2, crank / 2, crank))
+    middle = (0.15, 0, 0)
+    mech.add_body("rod", "crank", Revolute(axis=_Z), Pose(xyz=middle), mass=0.151104, com=middle, inertia=(rod / 2, rod / 2, rod))
+    mech.add_frame("pin", "rod", Pose(xyz=(0.3, 0, 0)))
+    mech.add_body("slider", joint=Prismatic(axis=_X), placement=Pose(xyz=(0.45, 0, 0)), mass=0.075552)
+    mech.add_constraint(Coincident("slider", "pin", directions=(_X, _Y)))
+    return mech
+
+
+def spatial_slider_crank() -> Mechanism:
+    """The spatial slider-crank of the IFToMM library (Haug 1989, section 12.2).
+
+    Crank of 0.08 m about x at (0, 0.1, 0.12), upright at zero coordinates; slider of 2 kg on the x axis; a rod of 0.3 m from one to the
+    other, on the slider by a universal joint whose first axis is x, on the crank by a ball joint.  It starts with 6 rad/s of the crank.
+    """
+    mech = Mechanism(gravity=(0, 0, -9.81), name="IFToMM spatial slider-crank")
+    y, z, rod = 0.1, 0.12 + 0.08, 0.3
+    x = np.sqrt(rod**2 - y**2 - z**2)
+    # the rod's x axis leads from the crank to the slider: Rx(a) Ry(b) x = (x, -y, -z) / rod
+    a, b = np.arctan2(-y, z), np.arccos(x / rod)
+    mech.add_body("crank", joint=Revolute(axis=_X), placement=Pose(xyz=(0, y, 0.12)), mass=0.12, inertia=(1e-4, 1e-5, 1e-4))
+    mech.add_frame("crank pin", "crank", Pose(xyz=(0, 0, 0.08)))
+    mech.add_body("slider", joint=Prismatic(axis=_X), placement=Pose(xyz=(x, 0, 0)), mass=2.0, inertia=(1e-4, 1e-4, 1e-4))
+    turned = Pose(rpy=(a, 0, 0)) @ Pose(rpy=(0, b, 0))
+    mech.add_body(
+        "rod", "slider", Universal(axis1=turned.R.T @ _X, axis2=_Y), turned, mass=0.5, com=(-rod / 2, 0, 0), inertia=(4e-4, 4e-3, 4e-3)
+    )
+    mech.add_frame("rod end", "rod", Pose(xyz=(-rod, 0, 0)))
+    mech.add_constraint(Close(Spherical(), "crank pin", "rod end"))
     return mech

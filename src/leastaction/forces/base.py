@@ -12,7 +12,7 @@ class Force(Carrier):
     A force has one method, `apply(builder)`, in which it says what it does by methods of the builder (`leastaction.builders.LoadBuilder`):
 
     on a body              add_wrench, add_body_force
-    between two points     add_point_spring
+    between two bodies     add_point_spring, add_body_force with seen_from
     of coordinates         add_potential, add_spring, add_damper, add_friction
     in joint space         add_custom
 

@@ -24,7 +24,7 @@ from ..assembly.closing import ClosedEvaluator, TreeClosing, explain_dependent, 
 from ..assembly.nearly import GOOD, Choice, settle
 from ..constraints.base import COORDINATES
 from ..errors import LeastActionError, StateError
-from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, add_step, rewind
+from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, add_step, copy_row, rewind
 from ..state import State
 from .base import KICKED_MOMENTUM, Advance, Stepper
 from .guard import GuardedStepper
@@ -50,6 +50,7 @@ _WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how mu
 _ACROSS = 14  # steps of a way
 _TURN = 0.2  # rad or m, times what the rows are worth: how far joints move before somebody looks at them again
 _SEVERAL = 16  # steps after which somebody looks in any case
+_REMEMBERED = 8 * _WINDOW  # nodes of steps that are made one by one
 
 
 def watched(stepper: Stepper, begun: State, assembly: str) -> Stepper:
@@ -78,6 +79,7 @@ class LoopStepper(Stepper):
         self._fine: Record | None = None
         self._choice: Choice | None = None
         self._relaxed = False
+        self._recent: _Recent | None = None  # nodes of steps that are made one by one
         self._use(base, begun)
 
     def _use(self, base: Stepper, begun: State) -> None:
@@ -102,13 +104,14 @@ class LoopStepper(Stepper):
         begun = unpacked(self.model, memory["begun"])
         if not np.array_equal(packed(begun), packed(self.begun)):
             self._use(self._started(begun), begun)
+        self._recent = None
         self.base.recall(below_prefix("base.", memory))
 
     def take_over(self, before: Stepper, further: int, length: float) -> None:
         self.base.take_over(before.base if isinstance(before, LoopStepper) else before, further, length)
 
     def advance(self, steps: int, tau: Array, record: Record, end: float = np.inf) -> Advance:
-        every, done = int(record.cursor[EVERY]), 0
+        every, done, self._recent = int(record.cursor[EVERY]), 0, None
         if steps == 0:
             return self.base.advance(0, tau, record, end)
         while done < steps:
@@ -126,6 +129,33 @@ class LoopStepper(Stepper):
             if result.failure or result.steps == 0:
                 return Advance(done, result.failure, result.residual)
         return Advance(done)
+
+    def single(self, tau: Array, record: Record) -> Advance:
+        """One step to the end of an empty record, of steps that are asked for one by one: the last of them are remembered here.
+
+        A jump ends in a failure before the step, as it does in runs that stop; what was made already is not made anew.
+        """
+        if self._recent is None:
+            self._recent = _Recent(self.make_record(_REMEMBERED, _REMEMBERED), self.base)
+        recent = self._recent
+        result = self.base.advance(1, tau, record)
+        if result.failure or result.steps == 0:
+            return result
+        recent.add(record, tau[0])
+        jump = self._first_jump(recent, False)
+        if jump is None:
+            if self._choice is not None and recent.waits():
+                before = self.base
+                self._choose_rows()
+                recent.wait(self._patience(), self.base if self.base is not before else None)
+            return result
+        row, lost = jump
+        reason = self._reason(float(recent.record.t[row]), lost, recent.record.q[row])
+        state = self._state(recent.record, row - 1, self.dt)
+        self._use(self._started(state), state)
+        self._recent = None
+        rewind(record)
+        return Advance(0, reason, result.residual)
 
     def remark(self) -> str:
         """Sentences on singular positions that were stepped over, and on energy that was lost at others; empty if there are none."""
@@ -253,7 +283,7 @@ class LoopStepper(Stepper):
                 self.doubts.append((float(nodes.t[at]), lost))
         here = balance[at - 1 : at + 2] - np.median(balance[before])
         worst = float(here[np.argmax(np.abs(here))])
-        return worst if self.follow and not abs(worst) <= max(_OFF * moving, 3.0 * usual) else 0.0
+        return worst if self.follow and self._recent is None and not abs(worst) <= max(_OFF * moving, 3.0 * usual) else 0.0
 
     def _is_singular(self, nodes: _Nodes) -> bool:
         """Are the rows nearly dependent about the suspicious node?"""
@@ -324,6 +354,7 @@ class LoopStepper(Stepper):
         return (
             f"about t = {t:g} s the energy jumps by {lost:+.3g} J, which no force explains: the step does not continue the motion"
             + (f", {why}" if why else "; try a smaller dt")
+            + (". Runs step over such positions, single steps and control laws do not" if self.follow and self._recent else "")
             + ("" if self.follow else ". assembly='continue' steps over such positions")
         )
 
@@ -396,3 +427,58 @@ class _Block:
     def cut(self, rows: int) -> None:
         """Forget rows, as if they had not been made."""
         self.record.cursor[ROWS], self.record.cursor[STEPS] = rows, self.begun + rows - self.written
+
+
+class _Recent(_Block):
+    """The last nodes of steps that are made one by one, of which the last one is looked at."""
+
+    def __init__(self, record: Record, base: Stepper):
+        super().__init__(record, np.zeros((0, 0)))
+        base.write(record)
+        self._forces: list[Array] = []
+        self._left = 1  # steps until the rows are looked at
+
+    def add(self, source: Record, tau: Array) -> None:
+        if self.rows == len(self.record.t):
+            self._forget()
+        add_step(self.record, int(source.evaluations[0]))
+        copy_row(source, 0, self.record)
+        self._forces.append(tau.copy())
+        self.written, self._left = self.rows - 1, self._left - 1
+
+    def _forget(self) -> None:
+        """All but the last nodes."""
+        rows, kept = self.rows, 2 * _WINDOW
+        for array in (self.record.t, self.record.q, self.record.p, self.record.error, self.record.multipliers):
+            array[:kept] = array[rows - kept : rows].copy()
+        self.record.evaluations[: kept - 1] = self.record.evaluations[rows - kept : rows - 1].copy()
+        self.record.cursor[ROWS], self.record.cursor[STEPS] = kept, kept - 1
+        del self._forces[: rows - kept]
+
+    def waits(self) -> bool:
+        """Is it time to look at the rows?"""
+        return self._left <= 0
+
+    def wait(self, steps: int, other: Stepper | None) -> None:
+        """Until then; other: the stepper that goes on with other rows, whose impulses say nothing of those before."""
+        self._left = steps
+        if other is not None:
+            rewind(self.record)
+            self._forces.clear()
+            other.write(self.record)
+
+    def suspicious(self) -> list[int]:
+        rows = self.rows
+        if rows <= _KNOWN + _CALM:
+            return []
+        impulses = np.abs(self.record.multipliers[1:rows]).max(axis=1)
+        least = 1e-2 * float(np.median(impulses)) + 1e-300
+        last, before = max(float(impulses[-1]), least), max(float(impulses[-2]), least)
+        evaluations = self.record.evaluations[: rows - 1]
+        if last < _SUDDEN * before and before < _SUDDEN * last and evaluations[-1] <= np.median(evaluations) + _HARD:
+            return []
+        self.tau = np.array(self._forces)
+        return [rows - 1]
+
+    def tau_after(self, row: int) -> Array:
+        return self.tau[min(row, len(self.tau) - 1)][None]

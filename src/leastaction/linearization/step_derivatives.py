@@ -4,9 +4,9 @@
     arriving  p1 =  D2 Ld(q0, q1) + impulses at the end           dp1 = P10 dq0 + P11 dq1 + (dt/2) dtau
 
 dq are tangent vectors: differences of coordinates, on ball and free joints left-trivialised, q exp(dq).  Momenta are compared
-component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`, and laws on bodies that do not
-say their slopes), the midpoint quadrature of mechanisms with ball or free joints, `Midpoint` with those or with joints given by their pose,
-and constraints on velocities: there differences of order six take the place of derivatives.
+component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`, laws on bodies that do not say
+their slopes, laws between two bodies), the midpoint quadrature of mechanisms with ball or free joints, `Midpoint` with those or with joints
+given by their pose, and constraints on velocities: there differences of order six take the place of derivatives.
 """
 
 from __future__ import annotations
@@ -108,6 +108,8 @@ def variational_derivatives(integrator: Variational, model: Model, q0: Array, d:
         _add_middle(P, model, q0, d, q1, dt)
     if len(model.tree.custom):
         _add_custom(P, model, q0, d, q1, dt, t)
+    if (model.tree.law_on[:, L.LAW_BASE] >= 0).any():
+        _add_laws_between_bodies(P, model, q0, q1, dt, t, integrator.retraction)
     return StepDerivatives(leaving, arriving, *P)
 
 
@@ -122,7 +124,7 @@ def make_slopes(model: Model, forced: bool = True) -> Slopes:
 
 def _slopes(model: Model, q0: Array, d: Array, q1: Array, dt: float, t: float, retraction: int, parts: Parts) -> Array:
     """(4, nv, nv) P00, P01, P10, P11; kernels/tree/dense_slopes.py says of what."""
-    tree, work, nv = model.tree, model.make_work(), model.nv
+    tree, work, nv = L.with_laws(model.tree, model.tree.law_on[:, L.LAW_BASE] < 0), model.make_work(), model.nv
     work.q[:], work.d[:] = q0, d
     P = np.zeros((4, nv, nv))
     own, bare = quaternion_joints(model, q0, d, q1, dt, parts), tree._replace(law_on=tree.law_on[:0])
@@ -179,6 +181,24 @@ def _add_custom(P: Array, model: Model, q0: Array, d: Array, q1: Array, dt: floa
         P[2 * at_end] += sign * c_v @ by_q0
         P[2 * at_end + 1] += sign * c_v @ by_q1
         P[3 * at_end] += sign * dt * c_q
+
+
+def _add_laws_between_bodies(P: Array, model: Model, q0: Array, q1: Array, dt: float, t: float, retraction: str) -> None:
+    """Laws that are seen from another body: their impulses at both ends are what the momenta change by with them."""
+    between, work = model.tree.law_on[:, L.LAW_BASE] >= 0, model.make_work()
+    none = {name: getattr(model.tree, name)[:0] for name in ("custom", "pair_on", "pair", "wrench_on", "wrench")}
+    tree = L.with_laws(model.tree, between)._replace(**none)
+
+    def impulses(a: Array, b: Array) -> Array:
+        out = np.zeros((2, model.nv))
+        work.q[:], work.d[:] = a, increment(model, a, b)
+        kernels.law_impulses(tree, work, dt, t, RETRACTIONS[retraction], out)
+        return out.ravel()
+
+    by_q0 = difference(lambda x: impulses(moved(model, q0, x), q1), model.nv)
+    by_q1 = difference(lambda x: impulses(q0, moved(model, q1, x)), model.nv)
+    nv = model.nv
+    P += np.array([-by_q0[:nv], -by_q1[:nv], by_q0[nv:], by_q1[nv:]])
 
 
 def _user_forces(model: Model, tree: L.Tree, t: float, q: Array, v: Array) -> Array:

@@ -12,8 +12,9 @@ from .plan import Unit
 
 
 def covers(tree: Tree) -> bool:
-    """Is all that the mechanism has traced here?  Not forces on bodies, servos, friction, functions of the user, joints from formulas."""
-    others = (tree.wrench_on, tree.pair_on, tree.custom, tree.law_on, tree.energy_on[1:], tree.servo_on)
+    """Is all that the mechanism has traced here?  Not forces on bodies, servos, friction, functions of the user, joints from formulas,
+    very unequal parts."""
+    others = (tree.wrench_on, tree.pair_on, tree.custom, tree.law_on, tree.energy_on[1:], tree.servo_on, tree.felt)
     return not any(map(len, others)) and not tree.has_friction and not tree.has_charts and bool((tree.link[1:, KIND] < COUNT).all())
 
 

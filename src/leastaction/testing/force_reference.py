@@ -36,6 +36,7 @@ class _Law(NamedTuple):
     parameters: Array
     point: Array
     energy: Callable[..., Any] | None
+    seen_from: str | None
 
 
 class ForceReference:
@@ -69,10 +70,12 @@ class ForceReference:
         self._wrenches.append(_Wrench(place_name, given[0], given[1], given[2], frame))
 
     def add_body_force(
-        self, name: str, place: str, law: Any, parameters: Any = (), *, point: Any = (0.0, 0.0, 0.0), energy: Any = None, slopes: Any = None
-    ) -> None:
+        self, name: str, place: str, law: Any, parameters: Any = (), *, point: Any = (0.0, 0.0, 0.0), energy: Any = None,
+        slopes: Any = None, seen_from: str | None = None, dissipates: bool = False,
+    ) -> None:  # fmt: skip
         law, energy = getattr(law, "py_func", law), getattr(energy, "py_func", energy)
-        self._laws.append(_Law(place, law, np.atleast_1d(np.asarray(parameters, dtype=float)), np.asarray(point, dtype=float), energy))
+        given = [np.asarray(x, dtype=float) for x in (parameters, point)]
+        self._laws.append(_Law(place, law, np.atleast_1d(given[0]), given[1], energy, seen_from))
 
     def add_point_spring(self, name: str, a: str, b: str, stiffness: float, length: float, energy: Any = None) -> None:
         if energy is not None:
@@ -138,8 +141,11 @@ class ForceReference:
         for law in self._laws:
             T = self._place(law, q, known)
             pose = T.real.reshape(-1, 4, 4)[0]  # the same for all variations
-            W = np.zeros(6)
-            law.law(t, pose[:3, :3].copy(), pose[:3, 3].copy(), twist(law.place, law.point), law.parameters.copy(), W)
+            V, W = twist(law.place, law.point), np.zeros(6)
+            if law.seen_from is not None:
+                moving = mat.rigid_inverse(pose) @ mat.twist_matrix(twist(law.seen_from, np.zeros(3))) @ pose
+                V = V - np.concatenate([mat.vee(moving[:3, :3]), moving[:3, 3]])
+            law.law(t, pose[:3, :3].copy(), pose[:3, 3].copy(), V, law.parameters.copy(), W)
             total = total + twists_of(T) @ W
         return total
 
@@ -166,7 +172,9 @@ class ForceReference:
         return out - np.imag(self.energy(varied)) / STEP
 
     def _place(self, law: _Law, q: Array, known: dict[str, Array]) -> Array:
-        return self.kin.place(law.place, q, known) @ mat.rigid(np.eye(3), law.point)
+        """Where the law acts, in the world or where it is seen from."""
+        place = self.kin.place(law.place, q, known) @ mat.rigid(np.eye(3), law.point)
+        return place if law.seen_from is None else mat.rigid_inverse(self.kin.place(law.seen_from, q, known)) @ place
 
     def _spring_energy(self, joint: str, stiffness: Any, rest: Any, q: Array) -> Array:
         """k/2 stretch^2 per coordinate; k/2 angle^2 from the rest quaternion and k/2 distance^2 for ball and free joints."""

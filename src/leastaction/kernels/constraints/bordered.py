@@ -7,17 +7,10 @@ J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factor
 
 from ...compiling.decorators import inlined
 from ..solving.dense import rank_factor, rank_solve
-from ..tree.midpoint_potentials import solve_middle
+from ..tree.law_couplings import newton_direction
 from .ties import RANK, constrain_end, end_jacobian
 
-
-@inlined
-def newton_direction(sweeps, m, w, mid, h):
-    """w.z = J^-1 w.r"""
-    if mid is None:
-        sweeps.solve(m, w)
-    else:
-        solve_middle(m, w, mid, h)
+TIGHTER = 0.1  # than momenta: errors of closures are seen as they are, and Newton's last correction mostly leaves far less
 
 
 @inlined
@@ -27,7 +20,7 @@ def set_scales(w, con):
         moved = 0.0
         for j in range(w.d.shape[0]):
             moved += abs(con.J0[a, j] * w.d[j])
-        con.size[a] = max(moved, con.least[a])
+        con.size[a] = max(TIGHTER * moved, con.least[a])
 
 
 @inlined

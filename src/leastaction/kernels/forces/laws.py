@@ -3,16 +3,36 @@
     W = law(t, R, x, V, parameters)
 
 R, x: pose of the place the law acts at, V = (omega, v): its twist in its own axes, W = (moment, force): there, in these axes, so that
-W.V is the power.  A variational step feels half an impulse h/2 W at each of its ends, at the pose of that end, with the mean twist x/h
-of the step, x its retraction coordinates (the discrete Lagrange-d'Alembert principle).
+W.V is the power.   A law that is *seen from* a second place gets pose and twist relative to that place, and the body of that place feels
+the opposite wrench: dampers between points, bushings, tyres on a moving road.  A variational step feels half an impulse h/2 W at each of
+its ends, at the pose of that end, with the mean twist x/h of the step, x its retraction coordinates (the discrete Lagrange-d'Alembert
+principle).
 """
 
 import numpy as np
 
 from ...compiling.address import call_joint
 from ...compiling.decorators import inlined, kernel
-from ...lie.algebra import accumulate3, add, axpy, cross, dot, load3, load9, matmul, matvec, quat_to_matrix, scale, store3, store9, sub
-from ..tree.layout import LAW_ADDRESS, LAW_BODY, LAW_P, LAW_R, LAW_SLOPES
+from ...lie.algebra import (
+    IDENTITY,
+    accumulate3,
+    add,
+    axpy,
+    cross,
+    dot,
+    load3,
+    load9,
+    matmul,
+    matvec,
+    quat_to_matrix,
+    scale,
+    store3,
+    store9,
+    sub,
+    tmatmul,
+    tmatvec,
+)
+from ..tree.layout import LAW_ADDRESS, LAW_BASE, LAW_BASE_P, LAW_BASE_R, LAW_BODY, LAW_P, LAW_PLACE, LAW_R, LAW_SLOPES
 from ..tree.spatial import twist_to_child, wrench_to_parent
 
 # what a law can be asked for; forces/functions.py compiles the answers
@@ -31,22 +51,53 @@ def law_wrenches(m, laws, world, t):
         for c in range(6):
             laws.wrench[i, c] = 0.0
     for e in range(m.law_on.shape[0]):
-        i = m.law_on[e, LAW_BODY]
-        place_law(m, laws, e, load9(world, i, 0), load3(world, i, 9))
-        a, l = twist_to_child(load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P), load3(laws.twist, i, 0), load3(laws.twist, i, 3))
-        store3(laws.rate, e, 0, a)
-        store3(laws.rate, e, 3, l)
+        place_law(m, laws, e, world)
+        move_law(m, laws, e)
         laws.time[e] = t
-        a, l = wrench_on_body(m, e, ask(m, laws, e))
+        W = ask(m, laws, e)
+        i, base = m.law_on[e, LAW_BODY], m.law_on[e, LAW_BASE]
+        a, l = wrench_on_body(m, e, W)
         accumulate3(laws.wrench, i, 0, a)
         accumulate3(laws.wrench, i, 3, l)
+        if base >= 0:
+            R, p = place_in_base(m, laws, e)
+            a, l = wrench_to_parent(R, p, (-W[0], -W[1], -W[2]), (-W[3], -W[4], -W[5]))
+            accumulate3(laws.wrench, base, 0, a)
+            accumulate3(laws.wrench, base, 3, l)
 
 
 @inlined
-def place_law(m, laws, e, R, x):
-    """Laws.place of law e on a body at (R, x)."""
-    store9(laws.place, e, 0, matmul(R, load9(m.law_at, e, LAW_R)))
-    store3(laws.place, e, 9, add(x, matvec(R, load3(m.law_at, e, LAW_P))))
+def place_law(m, laws, e, world):
+    """Laws.place of law e, bodies at the poses `world`."""
+    i, base = m.law_on[e, LAW_BODY], m.law_on[e, LAW_BASE]
+    R = matmul(load9(world, i, 0), load9(m.law_at, e, LAW_R))
+    x = add(load3(world, i, 9), matvec(load9(world, i, 0), load3(m.law_at, e, LAW_P)))
+    if base >= 0:
+        Q = matmul(load9(world, base, 0), load9(m.law_at, e, LAW_BASE_R))
+        origin = add(load3(world, base, 9), matvec(load9(world, base, 0), load3(m.law_at, e, LAW_BASE_P)))
+        R, x = tmatmul(Q, R), tmatvec(Q, sub(x, origin))
+    store9(laws.place, e, 0, R)
+    store3(laws.place, e, 9, x)
+
+
+@inlined
+def move_law(m, laws, e):
+    """Laws.rate of law e where it was placed last, bodies moving with Laws.twist."""
+    i, base = m.law_on[e, LAW_BODY], m.law_on[e, LAW_BASE]
+    a, l = twist_to_child(load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P), load3(laws.twist, i, 0), load3(laws.twist, i, 3))
+    if base >= 0:
+        R, p = place_in_base(m, laws, e)
+        omega, vel = twist_to_child(R, p, load3(laws.twist, base, 0), load3(laws.twist, base, 3))
+        a, l = sub(a, omega), sub(l, vel)
+    store3(laws.rate, e, 0, a)
+    store3(laws.rate, e, 3, l)
+
+
+@inlined
+def place_in_base(m, laws, e):
+    """Pose of the place of law e in the body that it is seen from."""
+    Q = load9(m.law_at, e, LAW_BASE_R)
+    return matmul(Q, load9(laws.place, e, 0)), add(load3(m.law_at, e, LAW_BASE_P), matvec(Q, load3(laws.place, e, 9)))
 
 
 @inlined
@@ -68,19 +119,24 @@ def law_energies(laws, m, world):
         return 0.0
     total = 0.0
     for e in range(m.law_on.shape[0]):
-        i = m.law_on[e, LAW_BODY]
-        place_law(m, laws, e, load9(world, i, 0), load3(world, i, 9))
+        place_law(m, laws, e, world)
         total += call_joint(m.law_on[e, LAW_ADDRESS], ENERGY, m.law_param, e, laws.place, e, laws.rate, e, 0.0, None)[0]
     return total
 
 
 @kernel
-def law_damping(m, laws, e, centre):
-    """Laws.damping = derivative of the wrench of law e in the twist of its body, where it was last evaluated.
+def law_damping(m, laws, e, side, centre):
+    """Laws.damping = derivative of the wrench of law e on a body in the twist of that body, where the law was last evaluated.
 
-    Both are those of the point `centre` of the body, in body axes.  By the slopes of the law if it has them, otherwise by differences.
+    side     LAW_BODY, the body it acts on, LAW_BASE, the one it is seen from, or LAW_PLACE: of the place itself, in its axes
+    centre   point of the body that wrench and twist are taken at, in body axes
+    By the slopes of the law if it has them, otherwise by differences.
     """
     R, p = load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P)
+    if side == LAW_BASE:  # twist and wrench both change their sign
+        R, p = place_in_base(m, laws, e)
+    elif side == LAW_PLACE:
+        R, p = IDENTITY, (0.0, 0.0, 0.0)
     base = ask(m, laws, e)
     if m.law_on[e, LAW_SLOPES]:
         call_joint(m.law_on[e, LAW_ADDRESS], SLOPES, m.law_param, e, laws.place, e, laws.rate, e, laws.time[e], laws.slope)

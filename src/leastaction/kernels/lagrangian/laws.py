@@ -3,7 +3,7 @@
 from ...compiling.decorators import apart, inlined
 from ...lie.algebra import ZERO3, accumulate3, add, load3, load9, matvec, store3
 from ..forces.laws import law_damping, law_wrenches
-from ..tree.layout import LAW_BODY
+from ..tree.layout import LAW_BASE, LAW_BODY
 from ..tree.spatial import dot6, pass_to_parent, twist_to_child, wrench_to_parent
 from .curved import twist_of
 from .derivatives import place
@@ -50,14 +50,19 @@ def add_law_damping(laws, m, frames, lag, w, J):
     """J -= half the derivative of the laws' joint forces in the velocities, after `curvatures`.  Their change with the pose is left out."""
     if laws is not None:
         for e in range(m.law_on.shape[0]):
-            k = frames.of_body[m.law_on[e, LAW_BODY]]
-            Q, p, D = load9(lag.row, k, WORLD_R), load3(lag.row, k, WORLD_P), w.laws.damping
-            law_damping(m, w.laws, e, ZERO3)
+            body = frames.of_body[m.law_on[e, LAW_BODY]]
+            Q, p, D = load9(lag.row, body, WORLD_R), load3(lag.row, body, WORLD_P), w.laws.damping
+            law_damping(m, w.laws, e, LAW_BODY, ZERO3)
             aa, al, la, ll = block(D, 0, 0), block(D, 0, 3), block(D, 3, 0), block(D, 3, 3)
-            for b in range(frames.depth[k]):
-                j = frames.above[k, b]
-                omega, vel = twist_to_child(Q, p, load3(lag.pair, j, PSI), load3(lag.pair, j, PSI + 3))
-                moment, force = add(matvec(aa, omega), matvec(al, vel)), add(matvec(la, omega), matvec(ll, vel))
-                moment, force = wrench_to_parent(Q, p, moment, force)
-                for a in range(frames.depth[k]):
-                    J[frames.above[k, a], j] -= 0.5 * dot6(lag.pair, frames.above[k, a], PSI, moment, force)
+            sides = 2 if m.law_on[e, LAW_BASE] > 0 else 1
+            for moving in range(sides):  # the body a law is seen from moves it, and is moved by it, the other way round
+                k = frames.of_body[m.law_on[e, LAW_BASE]] if moving else body
+                for b in range(frames.depth[k]):
+                    j = frames.above[k, b]
+                    omega, vel = twist_to_child(Q, p, load3(lag.pair, j, PSI), load3(lag.pair, j, PSI + 3))
+                    moment, force = add(matvec(aa, omega), matvec(al, vel)), add(matvec(la, omega), matvec(ll, vel))
+                    moment, force = wrench_to_parent(Q, p, moment, force)
+                    for pushed in range(sides):
+                        c, sign = frames.of_body[m.law_on[e, LAW_BASE]] if pushed else body, 0.5 if pushed == moving else -0.5
+                        for a in range(frames.depth[c]):
+                            J[frames.above[c, a], j] -= sign * dot6(lag.pair, frames.above[c, a], PSI, moment, force)

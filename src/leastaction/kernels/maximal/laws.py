@@ -8,7 +8,7 @@ from ...compiling.memory import get, put
 from ...lie import retractions
 from ...lie.algebra import cross, load3, load9, matvec, scale, store3, store9, sub, tmatvec
 from ..forces.laws import law_damping, law_wrenches
-from ..tree.layout import LAW_BODY
+from ..tree.layout import LAW_BASE, LAW_BODY
 from .layout import D_R, POSE_R, POSE_X
 from .potentials import push_body
 
@@ -16,7 +16,7 @@ from .potentials import push_body
 @kernel
 def law_wrenches_at(m, net, flow, poses, t):
     """Laws.wrench at the given poses and the twists in Laws."""
-    for i in range(1, poses.shape[0]):
+    for i in range(poses.shape[0]):
         R = load9(poses, i, POSE_R)
         store9(flow.law_world, i, 0, R)
         store3(flow.law_world, i, 9, sub(load3(poses, i, POSE_X), matvec(R, load3(net.com, i, 0))))
@@ -82,17 +82,26 @@ def add_law_damping(laws, m, net, flow, retraction):
     """
     if laws is not None:
         for e in range(m.law_on.shape[0]):
-            i = m.law_on[e, LAW_BODY]
-            at, stride = net.block[i, 0], net.block[i, 1]
-            phi, rho = scale(-1.0, load3(flow.x, i, 0)), scale(-1.0, load3(flow.x, i, 3))
-            law_damping(m, flow.laws, e, load3(net.com, i, 0))
-            for r in range(6):
-                a, l = load3(flow.laws.damping, r, 0), load3(flow.laws.damping, r, 3)
-                if retractions.of_the_screw(retraction):
-                    a, l = retractions.cotangent(retraction, phi, rho, a, l)
-                else:
-                    l = tmatvec(load9(flow.disp, i, D_R), l)
-                for c in range(3):
-                    angular, linear = at + c * stride + r, at + (3 + c) * stride + r
-                    put(flow.values, angular, get(flow.values, angular) - 0.5 * a[c])
-                    put(flow.values, linear, get(flow.values, linear) - 0.5 * l[c])
+            if m.law_on[e, LAW_BODY] > 0:
+                add_damping_of(m, net, flow, e, LAW_BODY, retraction)
+            if m.law_on[e, LAW_BASE] > 0:
+                add_damping_of(m, net, flow, e, LAW_BASE, retraction)
+
+
+@kernel
+def add_damping_of(m, net, flow, e, side, retraction):
+    """The part of law e on one of its two bodies."""
+    i = m.law_on[e, side]
+    at, stride = net.block[i, 0], net.block[i, 1]
+    phi, rho = scale(-1.0, load3(flow.x, i, 0)), scale(-1.0, load3(flow.x, i, 3))
+    law_damping(m, flow.laws, e, side, load3(net.com, i, 0))
+    for r in range(6):
+        a, l = load3(flow.laws.damping, r, 0), load3(flow.laws.damping, r, 3)
+        if retractions.of_the_screw(retraction):
+            a, l = retractions.cotangent(retraction, phi, rho, a, l)
+        else:
+            l = tmatvec(load9(flow.disp, i, D_R), l)
+        for c in range(3):
+            angular, linear = at + c * stride + r, at + (3 + c) * stride + r
+            put(flow.values, angular, get(flow.values, angular) - 0.5 * a[c])
+            put(flow.values, linear, get(flow.values, linear) - 0.5 * l[c])

@@ -14,6 +14,29 @@ def relative_size(value, unit):
 
 
 @inlined
+def judged_apart(felt, w, con, pushes, factor, size, tol):
+    """The size of a residual if every degree of freedom is judged by itself too; felt: Tree.felt, the same size where it is empty.
+
+    What is allowed is tol times what a joint has itself: if it feels the inertia i_j, the largest of i_j V, V = max |target_k| / i_k being
+    the velocity of the fastest, and of what meets in the joint: impulses factor * pushes_j and those of constraints.
+    """
+    if felt is None:
+        return size
+    if felt.shape[0] > 0:
+        speed = 0.0
+        for j in range(felt.shape[0]):
+            speed = max(speed, abs(w.target[j]) / felt[j])
+        for j in range(felt.shape[0]):
+            own = max(felt[j] * speed, abs(factor * pushes[j]))
+            if con is not None:
+                for a in range(con.lam.shape[0]):
+                    own = max(own, abs(con.lam[a] * con.J0[a, j]))
+            if own > 0.0:
+                size = max(size, abs(w.r[j]) / (tol * own))
+    return size
+
+
+@inlined
 def largest(a):
     """Largest entry; a NaN stays."""
     return largest_between(a, 0, a.shape[0])

@@ -43,6 +43,7 @@ class LaneWork(NamedTuple):
     history: floats(6, "nv", "lanes")
     live: floats(1, "lanes")  # not 0: the lane takes part in a factorisation
     actuation: Any  # None: servos do not run in lanes
+    laws: Any  # None: nor do laws on bodies
 
 
 class Arrays(NamedTuple):
@@ -84,6 +85,7 @@ class Bare(NamedTuple):
     has_dampers: Any
     custom: Any
     law_on: Any
+    felt: Any  # None: parts that are very unequal do not run in lanes
 
 
 class Empty(NamedTuple):
@@ -93,7 +95,7 @@ class Empty(NamedTuple):
 def make_arrays(tree: Tree, work: Work, options: Options, lanes: int) -> tuple[Arrays, np.ndarray]:
     """The memory, and the piece that all of its numbers are in, each array at an address that vectors are loaded from in one go."""
     sizes = {"n": len(tree.link) - 1, "nq": len(work.q), "nv": len(work.d), "lanes": lanes}
-    plain = {name: getattr(work, name) for name in LaneWork._fields if name not in ("live", "actuation")}
+    plain = {name: getattr(work, name) for name in LaneWork._fields if name not in ("live", "actuation", "laws")}
     plain |= {"live": np.zeros(1), "state": np.zeros(2), "memory": make_memory(0.0), "started": np.zeros(lanes)}
     size = sum(array.size for array in plain.values()) * lanes
     raw = np.zeros(size + 8)
@@ -104,15 +106,15 @@ def make_arrays(tree: Tree, work: Work, options: Options, lanes: int) -> tuple[A
         views[name][...] = array[..., None]
         piece = piece_left
     views["started"] = views["started"].reshape(-1)[:1].view(np.int64)
-    inner = {name: views.pop(name) for name in LaneWork._fields if name != "actuation"}
-    w = allocate(LaneWork, sizes, actuation=None, **inner)
+    inner = {name: views.pop(name) for name in LaneWork._fields if name not in ("actuation", "laws")}
+    w = allocate(LaneWork, sizes, actuation=None, laws=None, **inner)
     return allocate(Arrays, sizes, m=tree, w=w, options=options, **views), raw[first : first + size]
 
 
 def several_steps(sweeps, a, block, tau, steps):
     """Make `steps` steps in all lanes that have not ended.  tau: (1 or steps, nv, lanes)"""
     empty = Empty((0,))
-    s = Step(sweeps, Bare(a.m, 0, 0, empty, empty), a.w, None, None, a.memory, a.options)
+    s = Step(sweeps, Bare(a.m, 0, 0, empty, empty, None), a.w, None, None, a.memory, a.options)
     if a.started[0] == 0:
         sweeps.begin(s.m, s.w, s.options.h)
         a.started[0] = 1

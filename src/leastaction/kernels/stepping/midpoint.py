@@ -30,7 +30,7 @@ from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
 from ..solving.dense import lu_factor, lu_solve, rank_factor
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
-from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..solving.sizes import UNBOUNDED, judged_apart, largest, relative_size
 from ..tree.actuation import (
     arrive_driven,
     begin_actuation,
@@ -221,7 +221,7 @@ def evaluate_step(how, a, end, con, first):
         norm = max(largest(w.r), memory[SCALE] * violation(con))
     elif held:
         norm = largest(w.r)
-    return relative_size(norm, a.options.tol * memory[SCALE])
+    return judged_apart(a.m.felt, w, con, a.newton.force, h, relative_size(norm, a.options.tol * memory[SCALE]), a.options.tol)
 
 
 @inlined

@@ -21,7 +21,7 @@ from ..solving.dense import lu_factor, lu_solve
 from ..solving.guess import continue_polynomial
 from ..solving.memory import AGE, ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, PURE, Equations, residual_shrinks, solve_equations
-from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..solving.sizes import UNBOUNDED, judged_apart, largest, relative_size
 from ..tree.actuation import (
     arrive_driven,
     begin_actuation,
@@ -217,7 +217,8 @@ def evaluate(s, first):
         forget_stops(s.w.actuation)
     if hold_joints(s.w.actuation, s.m, s.w):
         norm = largest(s.w.r)
-    return relative_size(norm, s.options.tol * memory[SCALE])
+    size = relative_size(norm, s.options.tol * memory[SCALE])
+    return judged_apart(s.m.felt, s.w, None, s.trap.force, 0.5 * h, size, s.options.tol)
 
 
 @inlined

@@ -16,11 +16,13 @@ from ..solving.choice import EXACT, OLD, choose_soonest, grow_old, learn_rate
 from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import BOLD, CAREFUL, Equations, residual_shrinks, solve_equations
-from ..solving.sizes import UNBOUNDED, largest, relative_size
+from ..solving.sizes import UNBOUNDED, judged_apart, largest, relative_size
 from ..tree.actuation import forget_stops, hold_joints, keep_pulls, keep_slopes, slopes_changed, stop_at_kinks, turns
 from ..tree.charts import switch_charts
+from ..tree.law_couplings import couple_laws, newton_direction
 from ..tree.layout import Middle, Tree, Work
-from ..tree.midpoint_potentials import factorise_middle, solve_middle
+from ..tree.loads import calls_user_functions
+from ..tree.midpoint_potentials import factorise_middle
 from ..tree.step import SWEEPS, arrive, begin, full_residual, give_up, momentum_scale, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .record import write_node
@@ -86,7 +88,10 @@ def evaluate_step(sweeps, m, w, mid, con, memory, options, first):
         norm = max(largest(w.r), memory[SCALE] * violation(con))
     elif held:
         norm = largest(w.r)
-    return relative_size(norm, options.tol * memory[SCALE])
+    size = relative_size(norm, options.tol * memory[SCALE])
+    if mid is None:
+        return judged_apart(m.felt, w, con, w.load, 0.5 * h if calls_user_functions(m) else 0.0, size, options.tol)
+    return judged_apart(m.felt, w, con, mid.size, h, size, options.tol)
 
 
 @inlined
@@ -108,6 +113,7 @@ def choose_factorisation(sweeps, m, w, mid, con, memory, options, size):
         sweeps.factorise(m, w, options.h)
     else:
         factorise_middle(m, w, mid, options.h)
+    couple_laws(w.laws, sweeps, m, w, mid, options.h, options.retraction)
     if con is not None:
         border(sweeps, m, w, mid, con, options.h, memory[TIME] + options.h)
     return used
@@ -120,10 +126,7 @@ def solve(s):
 
 @inlined
 def solve_linear(sweeps, m, w, mid, con, h):
-    if mid is None:
-        sweeps.solve(m, w)
-    else:
-        solve_middle(m, w, mid, h)
+    newton_direction(sweeps, m, w, mid, h)
     if con is not None:
         correct(w, con)
         keep_impulses(con)

@@ -9,7 +9,7 @@ from ...lie.algebra import load3, scale, store3
 from ..forces.laws import law_damping, law_wrenches
 from .continuous import twists
 from .drnea import project
-from .layout import AA, AL, ETA, LA, LAW_BODY, LL, F, X
+from .layout import AA, AL, ETA, LA, LAW_BASE, LAW_BODY, LL, F, X
 from .loads import custom_forces
 
 
@@ -59,13 +59,15 @@ def add_law_damping(laws, m, w, retraction):
     """art += what the half impulses of the laws at the start of the step add to the stiffness K of the bodies.
 
     The mean twist x/h changes by dtau^-1_{-x} eta / h with the end of the step, h/2 W by half the damping times that.  Reads X and
-    where the laws were last evaluated.
+    where the laws were last evaluated.  Not for laws that couple two bodies: law_couplings.py.
     """
     if laws is not None:
         for e in range(m.law_on.shape[0]):
+            if m.law_on[e, LAW_BASE] >= 0:
+                continue
             i = m.law_on[e, LAW_BODY]
             phi, rho = scale(-1.0, load3(w.row, i, X)), scale(-1.0, load3(w.row, i, X + 3))
-            law_damping(m, w.laws, e, (0.0, 0.0, 0.0))
+            law_damping(m, w.laws, e, LAW_BODY, (0.0, 0.0, 0.0))
             for r in range(6):
                 a, l = retractions.cotangent(retraction, phi, rho, load3(w.laws.damping, r, 0), load3(w.laws.damping, r, 3))
                 first, second, k = (AA, AL, 3 * r) if r < 3 else (LA, LL, 3 * r - 9)

@@ -35,9 +35,10 @@ WRENCH_COLUMNS = _i(9)
 BODY_FIXED, WORLD_FIXED = _i(0), _i(1)
 
 # columns of Tree.law_on and Tree.law_at, functions of the user that act on a body
-LAW_BODY, LAW_ADDRESS, LAW_SLOPES = _i(0), _i(1), _i(2)
-LAW_R, LAW_P = _i(0), _i(9)
-LAW_COLUMNS = _i(12)
+LAW_BODY, LAW_ADDRESS, LAW_SLOPES, LAW_BASE = _i(0), _i(1), _i(2), _i(3)
+LAW_PLACE = _i(4)  # no column: neither body, but the place itself
+LAW_R, LAW_P, LAW_BASE_R, LAW_BASE_P = _i(0), _i(9), _i(12), _i(21)
+LAW_COLUMNS = _i(24)
 
 # columns of Tree.pair, springs between two points
 PAIR_A, PAIR_B, PAIR_STIFFNESS, PAIR_LENGTH = _i(0), _i(3), _i(6), _i(7)
@@ -92,6 +93,7 @@ class Tree(NamedTuple):
     stiffness: floats("nv")  # joint springs
     rest: floats("nq")  # their rest coordinates
     damping: floats("nv")  # viscous dampers
+    felt: floats("unequal")  # inertia that degrees of freedom feel, where they are very unequal; otherwise empty: solving/sizes.py
     armature: floats("nv")  # inertia of rotors that turn with a coordinate: kinetic energy armature v^2 / 2
     friction: floats("nv")  # dry friction: the force up to which a coordinate at rest is held, and that opposes it when it moves
     servo_on: integers("servos", 2)  # degree of freedom that a servo drives, and its coordinate
@@ -99,8 +101,8 @@ class Tree(NamedTuple):
     wrench_on: integers("wrenches", 2)  # body row, BODY_FIXED or WORLD_FIXED
     wrench: floats("wrenches", WRENCH_COLUMNS)  # force, moment, point, canonical body axes (or world axes)
     custom: integers("customs")  # addresses of compiled user forces
-    law_on: integers("laws", 3)  # laws on a body: its row, address of the function, does it know its slopes?
-    law_at: floats("laws", LAW_COLUMNS)  # pose of the place a law acts at, in the canonical body frame
+    law_on: integers("laws", 4)  # laws on a body: its row, address, does it know its slopes? row of the body it is seen from, or -1
+    law_at: floats("laws", LAW_COLUMNS)  # poses of the place a law acts at and of the one it is seen from, in canonical body frames
     law_param: floats("laws", "law_parameters")
     pair_on: integers("pairs", 3)  # springs between two points: body rows a and b, address of the energy of the distance or 0
     pair: floats("pairs", PAIR_COLUMNS)  # points a and b in canonical body axes, m; stiffness, N/m, and length, m, if linear
@@ -109,16 +111,30 @@ class Tree(NamedTuple):
     energy_param: floats("pairs+energies", "energy_parameters")  # parameters of generated energies
 
 
+def with_laws(m: Tree, kept: NDArray[np.bool_]) -> Tree:
+    """The mechanism with these of its laws on bodies only."""
+    return m._replace(law_on=m.law_on[kept], law_at=m.law_at[kept], law_param=m.law_param[kept])
+
+
 class Laws(NamedTuple):
     """Memory of the laws on bodies."""
 
     twist: floats("n+1", 6)  # of the bodies, body axes: written by the system before `law_wrenches`
     wrench: floats("n+1", 6)  # what all laws do to the bodies, at their origins, body axes
-    place: floats("laws", 12)  # pose of the place of each law where it was last evaluated
-    rate: floats("laws", 6)  # its twist
+    place: floats("laws", 12)  # pose of the place of each law where it was last evaluated, in the world or where it is seen from
+    rate: floats("laws", 6)  # its twist there
     time: floats("laws")
     slope: floats("laws", 72)  # (6, 12) derivative of W in the pose of the place (turned, then moved, in its axes) and in its twist
     damping: floats(6, 6)  # derivative of the wrench on a body in its twist
+    left: floats("couplings", "nv")  # rows of laws between two bodies, see law_couplings.py
+    right: floats("couplings", "nv")
+    Y: floats("couplings", "nv")  # J^-1 left
+    C: floats("couplings", "couplings")
+    pivot: integers("couplings")
+    c: floats("couplings")
+    saved: floats("nv")  # scratch
+    unit: floats("n+1", 6)  # scratch
+    factors: floats(2, 6)  # scratch
 
 
 class Actuation(NamedTuple):
@@ -172,10 +188,11 @@ class Work(NamedTuple):
     charts: Charts  # and for joints with two charts; both None in a plain model and for kernels that do not need them (Model.make_work)
 
 
-def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0) -> Work:
-    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies."""
+def make_work(n: int, nq: int, nv: int, most: int = 1, laws: int = 0, between: int = 0) -> Work:
+    """most: largest number of coordinates a potential depends on; laws: number of laws on bodies, of which `between` couple two bodies."""
     without = {} if laws else {"laws": None}
-    work = allocate(Work, {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws}, actuation=None, charts=None, **without)
+    sizes = {"n": n, "nq": nq, "nv": nv, "most": most, "laws": laws, "couplings": 6 * between}
+    work = allocate(Work, sizes, actuation=None, charts=None, **without)
     work.row[0, [R, R + 4, R + 8, DW]] = 1.0
     work.world[0, [0, 4, 8]] = 1.0
     return work

@@ -5,8 +5,9 @@ from ..constraints.ties import constrain_end, constrain_node
 from ..constraints.velocities import second_rates
 from .drnea import residual, set_node
 from .evaluate import place
-from .laws import forces_in_motion
+from .laws import forces_in_motion, step_forces
 from .midpoint_quadrature import mid_node
+from .step import advance_coordinates
 
 
 @entry
@@ -16,6 +17,20 @@ def user_forces(m, w, t, q, v, out):
     forces_in_motion(w.laws, m, w, t, v)
     for j in range(out.shape[0]):
         out[j] = w.load[j]
+
+
+@entry
+def law_impulses(m, w, h, t, retraction, out):
+    """out (2, nv) = half impulses of the user's functions at both ends of the step (w.q, w.d) from the time t; moves w.q to its end."""
+    set_node(m, w, h, 0.0, False, w.z)
+    residual(m, w, h, retraction)
+    for k in range(2):
+        if k:
+            advance_coordinates(m, w)
+            set_node(m, w, h, 0.0, True, w.z)
+        step_forces(w.laws, m, w, t + k * h, w.d, h)
+        for j in range(out.shape[1]):
+            out[k, j] = 0.5 * h * w.load[j]
 
 
 @entry

@@ -32,7 +32,7 @@ from ...lie.algebra import (
     sub,
     tmatvec,
 )
-from ..forces.laws import ask, differentiate_law, law_in_body_axes, place_law, wrench_on_body
+from ..forces.laws import ask, differentiate_law, law_in_body_axes, move_law, place_law, wrench_on_body
 from .layout import (
     AA,
     AL,
@@ -44,8 +44,6 @@ from .layout import (
     L_R1,
     LA,
     LAW_BODY,
-    LAW_P,
-    LAW_R,
     LL,
     MASS,
     MOMENT,
@@ -61,7 +59,7 @@ from .layout import (
 from .loads import acts_on_bodies, add_body_forces
 from .midpoint_quadrature import add_turning_forces, place_in_world
 from .newton_matrix import assemble
-from .spatial import carried, dot6, twist_to_child, twist_to_parent, wrench_to_parent
+from .spatial import carried, dot6, twist_to_parent, wrench_to_parent
 
 # columns of Slopes.beyond: sums over a body and all beyond it
 MOMENTUM = 0  # 6  M
@@ -302,21 +300,21 @@ def add_load(s, i, column, half, Q, x, a, l):
 def gather_laws(laws, m, w, s, h, t, retraction):
     """Half impulses (h/2) W of the laws on bodies at both ends, at the mean twist x/h of the step.
 
-    x changes by dtau^-1_{-x} eta1 - dtau^-1_x eta0 in the axes of the body.
+    x changes by dtau^-1_{-x} eta1 - dtau^-1_x eta0 in the axes of the body.  Not for laws that are seen from another body:
+    their derivatives are not of a single one.
     """
     if laws is not None:
         half = 0.5 * h
         for e in range(m.law_on.shape[0]):
             i = m.law_on[e, LAW_BODY]
             phi, rho = load3(w.row, i, X), load3(w.row, i, X + 3)
-            place, at = load9(m.law_at, e, LAW_R), load3(m.law_at, e, LAW_P)
+            store3(laws.twist, i, 0, scale(1.0 / h, phi))
+            store3(laws.twist, i, 3, scale(1.0 / h, rho))
             Q0, x0, Q1, x1 = load9(s.start, i, 0), load3(s.start, i, 9), load9(s.end, i, 0), load3(s.end, i, 9)
             for at_end in range(2):
                 world, when = (s.forces.world, t + h) if at_end else (w.world, t)
-                place_law(m, laws, e, load9(world, i, 0), load3(world, i, 9))
-                a, l = twist_to_child(place, at, scale(1.0 / h, phi), scale(1.0 / h, rho))
-                store3(laws.rate, e, 0, a)
-                store3(laws.rate, e, 3, l)
+                place_law(m, laws, e, world)
+                move_law(m, laws, e)
                 laws.time[e] = when
                 a, l = wrench_on_body(m, e, ask(m, laws, e))
                 Q, x = (Q1, x1) if at_end else (Q0, x0)
