@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.errors import LeastActionError
 
 
 class RestartedMaximal(la.Maximal):
@@ -162,6 +161,3 @@ def test_what_cannot_be_composed_says_so():
         la.Composition(la.Midpoint(alpha=0.3))
     with pytest.raises(la.StateError, match=r"Midpoint\(alpha=0.5\)"):
         la.AdaptiveStep(la.Midpoint(alpha=0.3))
-    model = la.examples.random_tree(3, seed=3, floating=True).compile()
-    with pytest.raises(LeastActionError, match="use Variational"):
-        la.simulate(model, dt=0.01, steps=1, integrator=la.Composition(la.Midpoint()))
