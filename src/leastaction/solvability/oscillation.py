@@ -93,8 +93,9 @@ def _largest_square(system: _Oscillation) -> float:
         why = explain_singular(system.model, system.q) or "its mass matrix is singular there"
         raise StateError(f"{system.model.name!r} has no frequencies at q = {shown(system.q)}: {why}")
     norm = np.sqrt(square)
-    ways, momenta, diagonal, beside = [v / norm], [y / norm], [], []
-    largest = 0.0
+    ways, momenta, largest = [v / norm], [y / norm], 0.0
+    diagonal: list[float] = []  # of the tridiagonal matrix, and beside it
+    beside: list[float] = []
     for k in range(min(nv, _MOST)):
         y = system.stiffness(ways[k])
         diagonal.append(float(ways[k] @ y))
