@@ -11,6 +11,8 @@ from typing import Any
 
 _SHOW_AFTER = 1.0  # seconds
 _WIDTH = 30
+_REDRAW = 0.3  # s between two drawings of a bar
+_FUNCTIONS = 250  # that a time loop is made of
 
 
 class Progress:
@@ -56,6 +58,31 @@ def announce_compilation(what: str, seconds: float | None = None, *, quick: bool
     """
     words = f"once after installation; {'some seconds' if quick else 'seconds to a minute'} ..." if seconds is None else f"{seconds:.0f} s"
     print(f"leastaction: compiling kernels, {what}: {words}", file=sys.stderr, flush=True)
+
+
+class Compilation:
+    """`told = Compilation(what)`, then `told.add()` for every function of it that is done: a bar on a terminal, nothing elsewhere.
+
+    How many there will be is not known before: most entry points are time loops, which have about as many.
+    """
+
+    def __init__(self, what: str):
+        self.what, self.done = what, 0
+        self.began = self.seen = time.perf_counter()
+
+    def add(self) -> None:
+        self.done += 1
+        now = time.perf_counter()
+        if now - self.seen > _REDRAW and sys.stderr.isatty():
+            self.seen = now
+            filled = min(int(_WIDTH * self.done / _FUNCTIONS), _WIDTH - 1)
+            words = f"{self.done} of about {max(_FUNCTIONS, self.done + 1)} functions, {now - self.began:.0f} s"
+            print(f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {words} ", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self.seen != self.began and sys.stderr.isatty():
+            print("\r" + " " * (_WIDTH + 50) + "\r", end="", file=sys.stderr)
+        announce_compilation(self.what, time.perf_counter() - self.began)
 
 
 class Interrupts:

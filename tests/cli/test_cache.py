@@ -1,6 +1,7 @@
 """`leastaction cache`: what is kept where, and clearing it."""
 
 import ast
+import io
 import json
 import os
 import subprocess
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 from numba import config
 
+from leastaction import progress
 from leastaction.cli import main
-from leastaction.compiling import cache
-from leastaction.compiling.decorators import entry
+from leastaction.compiling import cache, numba_private
+from leastaction.compiling.decorators import entry, kernel
 from leastaction.compiling.modules import generated_module
 
 
@@ -118,3 +120,46 @@ def test_everything_is_found_without_the_extras():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
     assert done.returncode == 0, done.stderr[-2000:]
     assert {"Variational", "Maximal", "Composition", "RK4"} <= set(ast.literal_eval(done.stdout))
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("screen", [Terminal, io.StringIO])
+def test_who_waits_for_the_compiler_sees_how_far_it_is(screen, monkeypatch):
+    shown = screen()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "_REDRAW", -1.0)
+    told = progress.Compilation("kernels.some.run")
+    for _ in range(progress._FUNCTIONS + 10):  # more than there usually are
+        told.add()
+    told.end()
+    *bars, last = shown.getvalue().split("\r")
+    assert last == "leastaction: compiling kernels, kernels.some.run: 0 s\n"
+    assert bool(bars) == (screen is Terminal)
+    if bars:
+        filled = [bar.count("#") for bar in bars[1:-1]]
+        assert filled == sorted(filled) and filled[0] == 0 and filled[-1] == progress._WIDTH - 1  # never full before the end
+        assert f"{progress._FUNCTIONS + 10} of about" in bars[-2] and not bars[-1].strip()
+
+
+def test_functions_of_an_entry_are_counted(monkeypatch):
+    """On a terminal; by what Numba says when it has compiled one."""
+    if config.DISABLE_JIT or not numba_private.AVAILABLE:
+        pytest.skip("nothing is compiled, or nothing is said")
+    counted = []
+    monkeypatch.setattr(progress.Compilation, "add", lambda told: counted.append(told.what))
+    assert quadruple(1.5) == 6.0
+    assert len(counted) == 1 and counted[0].endswith(".quadruple")
+
+
+@kernel
+def twice(x):
+    return 2.0 * x
+
+
+@entry
+def quadruple(x):
+    return twice(twice(x))

@@ -25,7 +25,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
-from ..progress import announce_compilation
+from ..progress import Compilation, announce_compilation
 from . import bitcode, files
 
 # contract: fused multiply-add; nsz: -0.0 may become 0.0.  Neither removes a check for NaN or infinity.
@@ -332,21 +332,23 @@ if AVAILABLE:
                 module.FunctionCache = original
 
     class _Announcer(Listener):
-        """Says which entry point is being compiled from source, and how long it took; a load from the cache says nothing."""
+        """Says which entry point is being compiled from source, how far it is and how long it took; a load from the cache says nothing."""
 
         def __init__(self):
-            self.began: dict[Any, float] = {}
+            self.told: dict[Any, Compilation] = {}  # one at a time, by Numba's lock; but some call others
 
         def on_start(self, event):
             what = event.data["dispatcher"]
             if what in announced:
-                self.began[what] = time.perf_counter()
                 announce_compilation(_words(what.py_func))
+                self.told[what] = Compilation(_words(what.py_func))
 
         def on_end(self, event):
-            began = self.began.pop(event.data["dispatcher"], None)
-            if began is not None:
-                announce_compilation(_words(event.data["dispatcher"].py_func), time.perf_counter() - began)
+            told = self.told.pop(event.data["dispatcher"], None)
+            if told is not None:
+                told.end()
+            for outer in tuple(self.told.values()):
+                outer.add()
 
     def _words(function: Callable[..., Any]) -> str:
         """kernels.stepping.variational.run, or lanes8_exp.run of a generated module."""
