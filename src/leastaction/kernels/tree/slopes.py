@@ -436,9 +436,9 @@ def turned_by_gravity(g, mass, moment, a, l):
 
 
 @inlined
-def added(sign, y, f):
-    """y + sign f, wrenches."""
-    return axpy(sign, f[0], y[0]), axpy(sign, f[1], y[1])
+def added(sign, y, more):
+    """y + sign more, wrenches."""
+    return axpy(sign, more[0], y[0]), axpy(sign, more[1], y[1])
 
 
 @inlined
