@@ -42,7 +42,7 @@ class Johnson2009(Midpoint):
     evaluation   "cached": every derivative of a frame is computed once, O(n^3); "uncached": each from the root, O(n^4)
     """
 
-    plain_coordinates = True
+    plain_coordinates = True  # type: ignore[assignment]
 
     def __init__(self, evaluation: str = "cached", **options):
         super().__init__(**options)
