@@ -56,6 +56,10 @@ class Midpoint(Integrator):
         return 2 if self.alpha == 0.5 else 1
 
     @property
+    def plain_coordinates(self) -> bool:  # type: ignore[override]
+        return self.alpha != 0.5
+
+    @property
     def self_adjoint(self) -> bool:  # type: ignore[override]
         return self.alpha == 0.5
 

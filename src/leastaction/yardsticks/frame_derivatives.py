@@ -18,7 +18,7 @@ import numpy as np
 
 from ..compiling.decorators import entry, inlined, kernel
 from ..compiling.records import allocate, floats, integers
-from ..kernels.lagrangian.derivatives import bracket
+from ..kernels.lagrangian.curved import bracket
 from ..kernels.lagrangian.frames import STILL, Frames, local_pose, store_pose, unit_twist
 from ..kernels.tree.layout import MASS, MOMENT
 from ..kernels.tree.spatial import body_momentum, twist_to_child

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..compiling.decorators import entry, inlined
+from ..coordinates.frames import make_frames
 from ..errors import StateError
 from ..integrators.base import Stepper, checked_choice
 from ..integrators.midpoint import Midpoint, MidpointStepper
@@ -41,6 +42,8 @@ class Johnson2009(Midpoint):
     evaluation   "cached": every derivative of a frame is computed once, O(n^3); "uncached": each from the root, O(n^4)
     """
 
+    plain_coordinates = True  # type: ignore[assignment]
+
     def __init__(self, evaluation: str = "cached", **options):
         super().__init__(**options)
         self.evaluation = checked_choice(evaluation, EVALUATIONS, "evaluation")
@@ -61,6 +64,7 @@ class Johnson2009(Midpoint):
         self.refuse_armature(model)
         self.refuse_servos(model, "it is the algorithm of a paper")
         self.refuse_dry_friction(model, "it is the algorithm of a paper")
+        make_frames(model)  # refuses joints that are not made of primitives
         return _Stepper(self, model, state, dt)
 
 
