@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..constraints.base import COORDINATES, SPEEDS
 from ..coordinates import ties as tree
 from ..dynamics import forward
+from ..dynamics.discrete import increment
 from ..errors import StateError
 from ..kernels.constraints.velocities import constraint_values
 from ..kernels.stepping.evaluation import applied_powers
@@ -85,6 +86,9 @@ class Ledger:
         if rates.any():
             steps[:, WORK] += self._driving_work(t, q, v, inputs, rates, multipliers)
         steps[:, HEAT] = 0.5 * h * (heat[1:] + heat[:-1]) + _friction_loss(self.model, q)
+        if self._lost is not None:  # at the mean velocity of the step, at both of its ends, as it acts there: stiff dampers stop within one
+            ends = ((slice(None, -1), _increments(self.model, q[:-1], q[1:])), (slice(1, None), -_increments(self.model, q[1:], q[:-1])))
+            steps[:, HEAT] -= sum(0.5 * h * self._lost(t[end], q[end], d / h[:, None]) for end, d in ends)
         forces = None
         if self.model.servos:
             work, forces = self._servo_work(t, q, v, inputs)
@@ -101,8 +105,6 @@ class Ledger:
         """(t, q, v, powers of applied forces, powers of dampers, how fast constraint rows are driven) at nodes."""
         powers = np.zeros(len(t)) if self._applied is None else self._applied(t, q, v)
         heat = np.sum(self.model.tree.damping * v**2, axis=1)
-        if self._lost is not None:
-            heat = heat - self._lost(t, q, v)
         rates = np.zeros((len(t), 0))
         if self._ties is not None:
             rates = np.empty((len(t), len(self._ties.rate)))
@@ -160,6 +162,13 @@ class _Powers:
         out = np.empty(len(t))
         applied_powers(self._full, self._bare, self._work, *map(np.ascontiguousarray, (t, q, v)), self._nothing, self._forces, out)
         return out
+
+
+def _increments(model: Model, before: Array, after: Array) -> Array:
+    """(T, nv) from nodes to others, in the axes of the first."""
+    if not any(body.joint.has_quaternion for body in model.bodies):
+        return after - before
+    return np.array([increment(model, a, b) for a, b in zip(before, after, strict=True)])
 
 
 def _friction_loss(model: Model, q: Array) -> Array:
