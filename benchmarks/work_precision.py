@@ -234,8 +234,13 @@ def _theirs(motion: Motion, truth: Truth, build: Callable[[la.Mechanism, float],
 
 
 def seconds_for(points: list[Point], error: float) -> float:
-    """CPU seconds to come so close, between points of the curve (straight in logarithms); NaN outside of what was measured."""
+    """CPU seconds to come so close, between points of the curve (straight in logarithms).
+
+    Those of the run with the fewest steps if it is closer already; NaN if no run is.
+    """
     ordered = sorted(points, key=lambda p: p.steps)
+    if ordered and ordered[0].error <= error:
+        return ordered[0].seconds
     for before, after in zip(ordered, ordered[1:], strict=False):
         if before.error >= error >= after.error and before.error > after.error:
             share = np.log(before.error / error) / np.log(before.error / after.error)

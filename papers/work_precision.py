@@ -57,7 +57,7 @@ def make(quick: bool) -> Result:
             Table(
                 [f"ms for an error of {WANTED[0]:g} / {WANTED[1]:g}", *measured],
                 [[name, *(_times(curves, name) for curves in measured.values())] for name in orders],
-                "–: not reached with the steps tried, or already passed with the fewest; x: refused",
+                "–: not reached with the steps tried; x: refused. A method that is closer with the fewest steps already has their time",
             ),
             Table(
                 ["fitted order", *measured],

@@ -29,7 +29,7 @@ ROOMS = ("lie", "joints", "io", "solvability", "kernels")
 
 _TREES = ["tests/physics/test_identities.py", "tests/physics/test_discrete_action.py"]
 _JOINTS = ["tests/conformance/test_joints.py", "tests/unit/test_joint_list.py"]
-_SYMBOLIC = [*_JOINTS, "tests/plain/symbolic_descriptions.py", "tests/plain/ranges.py", "tests/plain/switching.py"]
+_SYMBOLIC = [*_JOINTS, "tests/plain/symbolic_descriptions.py", "tests/plain/ranges.py"]
 _CERTIFIED = ["tests/physics/test_solvability.py", "tests/physics/test_certified_steps.py"]
 _MJCF = ["tests/io/test_mjcf.py", "tests/io/test_mjcf_writer.py", "tests/io/test_actuators.py"]
 _URDF = ["tests/io/test_urdf.py", "tests/io/test_urdf_corners.py"]

@@ -72,7 +72,8 @@ def test_orders_and_times_are_read_off():
     points = curve(4, 1e-2)
     assert fitted_order(points, 1e-14) == pytest.approx(4.0)
     assert seconds_for(points, 1e-2 / 4**4 * 4.0) == pytest.approx(1e-5 * 400 / np.sqrt(2.0))  # between 200 and 400 steps
-    assert np.isnan(seconds_for(points, 1.0)) and np.isnan(seconds_for(points, 1e-9))
+    assert seconds_for(points, 1.0) == points[0].seconds  # closer with the fewest steps already
+    assert np.isnan(seconds_for(points, 1e-9)) and np.isnan(seconds_for([], 1.0))
     level = [*points, Point(1600, 1e-2, 3e-9)]
     assert fitted_order(level, 1e-11) == pytest.approx(4.0)  # what the truth itself does not know is left out
     assert np.isnan(fitted_order(points[:1], 0.0))

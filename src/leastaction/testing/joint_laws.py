@@ -39,7 +39,9 @@ def _check_description(joint: Joint) -> None:
         demand(np.linalg.norm(joint.neutral()[-4:]), 1.0, ROUNDING, joint, "length of the quaternion of neutral()")
     stack = np.array([joint.neutral(), joint.neutral()])[:, : joint.nv if joint.charts > 1 else joint.nq]
     one_by_one = np.array([joint.reference_pose(q) for q in stack])
-    demand(joint.reference_pose(stack), one_by_one, ROUNDING, joint, "reference_pose of two at once")
+    together = joint.reference_pose(stack)
+    assert together.shape == one_by_one.shape, f"{joint!r}: reference_pose of two has shape {together.shape}, not {one_by_one.shape}"
+    demand(together, one_by_one, ROUNDING, joint, "reference_pose of two at once")
     frame = joint.frame()
     demand(frame.T @ frame, np.eye(3), ROUNDING, joint, "orthonormality of frame()")
     assert np.linalg.det(frame) > 0, f"{joint!r}: frame() is left-handed"
