@@ -90,8 +90,12 @@ def draw(results: dict, path: Path) -> None:
         steps = [row["steps"] for row in result["legs"]]
         axes[0, column].set_title({"chain": "chain of 10 links", "loop": "four-bar linkage"}[what])
         for axis, (name, label) in zip(axes[:, column], names.items(), strict=True):
-            axis.plot(steps, [row[name] for row in result["legs"]], lw=1)
-            axis.set_ylim(0, 1.2 * max(row[name] for row in result["legs"]) or 1.0)
+            first = int(name == "microseconds")  # the first leg also compiles
+            values = [row[name] for row in result["legs"]][first:]
+            axis.plot(steps[first:], values, lw=1)
+            axis.set_ylim(0, 1.2 * max(values) or 1.0)
+            if not any(values):
+                axis.text(0.5, 0.5, "no loop", transform=axis.transAxes, ha="center", va="center", color="gray")
             if column == 0:
                 axis.set_ylabel(label)
         axes[-1, column].set_xlabel("steps")
