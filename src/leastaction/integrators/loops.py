@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 ASSEMBLY = ("stop", "continue", "ignore")
 
 _SUDDEN = 4.0  # times: impulses that change by more from one step to the next are suspicious
-_HARD = 3  # evaluations more than usual, of a step that is suspicious
+_HARD, _HARDER = 3, 0.75  # evaluations more than usual, and the part of the usual ones that has to be more, of a step that is suspicious
 _WINDOW = 12  # nodes before and after a suspicious one whose energies are compared
 _LOST = 0.01  # of the kinetic energy: what a motion that continues does not lose
 _DEPENDENT = 0.1  # smallest singular value of the rows over the largest: nearly singular
@@ -368,6 +368,11 @@ def _middle(values: NDArray) -> float:
     return float(np.median(values[:: len(values) // 64 + 1]))
 
 
+def _are_hard(evaluations: NDArray, usual: float) -> NDArray:
+    """Which steps took many more evaluations than usual; a composition makes many in every step, and now and then one more per stage."""
+    return evaluations > usual + max(_HARD, _HARDER * usual)
+
+
 class _Nodes(NamedTuple):
     """Nodes around a suspicious one."""
 
@@ -405,7 +410,7 @@ class _Block:
             impulses[0] = impulses[1]  # the first node has none
         sudden = ~((impulses[1:] < _SUDDEN * impulses[:-1]) & (_SUDDEN * impulses[1:] > impulses[:-1]))
         evaluations = self.record.evaluations[self.begun : self.begun + rows - self.written]
-        hard = evaluations > _middle(evaluations) + _HARD
+        hard = _are_hard(evaluations, _middle(evaluations))
         bad = {*(np.flatnonzero(sudden) + self.earliest + 1).tolist(), *(np.flatnonzero(hard) + self.written).tolist()}
         return sorted(k for k in bad if k >= self.written)
 
@@ -475,7 +480,7 @@ class _Recent(_Block):
         least = 1e-2 * float(np.median(impulses)) + 1e-300
         last, before = max(float(impulses[-1]), least), max(float(impulses[-2]), least)
         evaluations = self.record.evaluations[: rows - 1]
-        if last < _SUDDEN * before and before < _SUDDEN * last and evaluations[-1] <= np.median(evaluations) + _HARD:
+        if last < _SUDDEN * before and before < _SUDDEN * last and not _are_hard(evaluations[-1:], float(np.median(evaluations)))[0]:
             return []
         self.tau = np.array(self._forces)
         return [rows - 1]
