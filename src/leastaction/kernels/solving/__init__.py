@@ -6,5 +6,5 @@ evaluations and the size of the residual.
 newton   the one driver; sizes: how large a residual is
 choice   which factorisation the next correction is made with
 guess    where it starts
-dense    small dense systems
+dense    small dense systems; couplings: few rows beside a matrix that is factorised already
 """

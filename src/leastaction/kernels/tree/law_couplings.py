@@ -12,9 +12,9 @@ from ...compiling.decorators import inlined, kernel
 from ...lie import retractions
 from ...lie.algebra import load3, load9, scale
 from ..forces.laws import law_damping, place_in_base
-from ..solving.dense import lu_factor, lu_solve
+from ..solving.couplings import correct_for_couplings, factor_couplings
 from .layout import L_P, L_P1, L_R, L_R1, LAW_BASE, LAW_BODY, LAW_P, LAW_PLACE, LAW_R, NV, PARENT, VI, X
-from .midpoint_potentials import row_dot, solve_middle
+from .midpoint_potentials import solve_middle
 from .spatial import column_dot, pass_to_parent, wrench_to_parent
 
 NOTHING = 1e-14  # of the largest entry of a derivative: rounding
@@ -40,14 +40,7 @@ def tree_direction(sweeps, m, w, mid, h):
 def correct_for_laws(laws, w):
     """From the direction of the tree to that with the laws."""
     if laws is not None:
-        rows = laws.left.shape[0]
-        if rows > 0:
-            for e in range(rows):
-                laws.c[e] = row_dot(laws.right, e, w.z)
-            lu_solve(laws.C, laws.pivot, rows, laws.c)
-            for e in range(rows):
-                for j in range(w.z.shape[0]):
-                    w.z[j] -= laws.Y[e, j] * laws.c[e]
+        correct_for_couplings(laws, w.z)
 
 
 @inlined
@@ -70,10 +63,7 @@ def couple_laws(laws, sweeps, m, w, mid, h, retraction):
                         laws.Y[e, j] = w.z[j]
             for j in range(nv):
                 w.r[j] = laws.saved[j]
-            for a in range(rows):
-                for b in range(rows):
-                    laws.C[a, b] = row_dot(laws.right, a, laws.Y[b]) + (1.0 if a == b else 0.0)
-            lu_factor(laws.C, laws.pivot, rows)
+            factor_couplings(laws)
 
 
 @kernel

@@ -8,10 +8,10 @@ to the Jacobian that `midpoint.factorise12` eliminates.  With k rows a factorisa
 (Sherman, Morrison, Woodbury); for a given number of rows it stays O(n).
 """
 
-from ...compiling.decorators import inlined, kernel
+from ...compiling.decorators import kernel
 from ...lie.algebra import load3, load9
 from ..forces.potentials import evaluate_potential, pair_stiffness, push
-from ..solving.dense import lu_factor, lu_solve
+from ..solving.couplings import correct_for_couplings, factor_couplings
 from .layout import NV, PAIR_A, PAIR_B, PARENT, UP, UV, VI, P, R
 from .midpoint_quadrature import factorise12, solve12
 from .spatial import column_dot, pass_to_parent
@@ -36,33 +36,14 @@ def factorise_middle(m, w, mid, h):
             mid.Y[e, j] = w.z[j]
     for j in range(nv):
         w.r[j] = mid.saved[j]
-    for a in range(rows):
-        for b in range(rows):
-            mid.C[a, b] = row_dot(mid.right, a, mid.Y[b]) + (1.0 if a == b else 0.0)
-    lu_factor(mid.C, mid.pivot, rows)
+    factor_couplings(mid)
 
 
 @kernel
 def solve_middle(m, w, mid, h):
     """z = J^-1 r with the factorisation of `factorise_middle`."""
     solve12(m, w, mid, h)
-    rows = mid.left.shape[0]
-    if rows == 0:
-        return
-    for e in range(rows):
-        mid.c[e] = row_dot(mid.right, e, w.z)
-    lu_solve(mid.C, mid.pivot, rows, mid.c)
-    for e in range(rows):
-        for j in range(w.z.shape[0]):
-            w.z[j] -= mid.Y[e, j] * mid.c[e]
-
-
-@inlined
-def row_dot(A, e, x):
-    s = 0.0
-    for j in range(x.shape[0]):
-        s += A[e, j] * x[j]
-    return s
+    correct_for_couplings(mid, w.z)
 
 
 @kernel
