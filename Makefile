@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard src tests benchmarks papers docs)
+# two processes with half of the tests each, in their order: what the tests of a file share is compiled by one of them, not by both at once
+TWO := -n 2 --dist worksteal
 
 .PHONY: demo test thorough public bounds combinations fuzz mutation lint robots kills dead-points pools cluster cache-trouble soak memory wheel bench papers docs thumbnails \
     screenshots picture clean
@@ -13,7 +15,7 @@ demo: $(VENV)/.ready-plot
 
 test: lint
 	$(BIN)/leastaction cache --warm
-	$(BIN)/python -m pytest -n 2 --durations=60 --durations-min=5
+	$(BIN)/python -m pytest $(TWO) --durations=60 --durations-min=5
 
 # random one-token mutants against the tests of their room (make mutation MUTANTS=10 ROOMS=lie,io SEED=7 ...)
 MUTANTS ?= 60
@@ -28,7 +30,7 @@ lint: $(VENV)/.ready-test
 
 # what compiles most, too much for `make test`: every integrator with every constraint, force and joint, laws on bodies, servos, lanes, specialised code
 thorough: $(VENV)/.ready-test
-	$(BIN)/python -m pytest -n 2 --durations=30 --durations-min=5 -m slow tests/conformance tests/physics
+	$(BIN)/python -m pytest $(TWO) --durations=30 --durations-min=5 -m slow tests/conformance tests/physics
 
 # what compiles everything once more: without the private parts of Numba, and in an extended copy of the package
 public: $(VENV)/.ready-test
@@ -36,7 +38,7 @@ public: $(VENV)/.ready-test
 
 # compiled code that checks every index, with canaries around all arrays; takes long, so it is optimised only a little
 bounds: $(VENV)/.ready-test
-	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest -n 2 \
+	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest $(TWO) \
 	    -m "slow or not slow" tests/physics tests/conformance tests/io
 
 # which integrators, joints, forces and constraints go together, found out by running them: writes docs/combinations.md

@@ -149,6 +149,7 @@ def test_functions_of_an_entry_are_counted(monkeypatch):
     """On a terminal; by what Numba says when it has compiled one."""
     if config.DISABLE_JIT or not numba_private.AVAILABLE:
         pytest.skip("nothing is compiled, or nothing is said")
+    monkeypatch.setenv("LEASTACTION_CACHE", "0")  # or an earlier run of this test has left its code there
     counted = []
     monkeypatch.setattr(progress.Compilation, "add", lambda told: counted.append(told.what))
     assert quadruple(1.5) == 6.0

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+LONG = ("extended", "linearized_steps", "midpoint_joints")  # a minute and more each
 FILES = sorted(p for p in (Path(__file__).parent.parent / "plain").glob("*.py") if p.name != "__init__.py")
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("file", [pytest.param(p, marks=pytest.mark.slow) if p.stem in LONG else p for p in FILES], ids=lambda p: p.stem)
 def test_plain(file):
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=short", str(file)]

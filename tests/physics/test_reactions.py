@@ -365,7 +365,12 @@ def test_every_way_to_run_gives_the_same(bent_chain):
     assert np.array_equal(sim.q, again.q) and not np.array_equal(sim.q, before)  # asking changes nothing
 
 
-@pytest.mark.parametrize("integrator", [*DISCRETE, *CONTINUOUS], ids=kind)
+FEW = (la.Variational, la.Maximal, la.RK4)  # a law on a body makes each compile once more
+QUICK = [i for i in (*DISCRETE, *CONTINUOUS) if type(i) in FEW and i != la.Variational(quadrature="midpoint")]
+SLOW = [pytest.param(i, marks=pytest.mark.slow) for i in (*DISCRETE, *CONTINUOUS) if i not in QUICK]
+
+
+@pytest.mark.parametrize("integrator", [*QUICK, *SLOW], ids=kind)
 def test_integrators_agree_to_their_order(integrator):
     """With a drag on a body, also with a guard."""
     mech = la.examples.chain(2)

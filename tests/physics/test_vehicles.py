@@ -199,7 +199,11 @@ def sleigh():
 @pytest.mark.parametrize("make", [disc, sleigh])
 @pytest.mark.parametrize(
     "integrator",
-    [la.Variational(tol=1e-13), la.Composition(la.Variational(tol=1e-13), order=4), la.AdaptiveStep(la.Variational(tol=1e-13))],
+    [
+        la.Variational(tol=1e-13),
+        pytest.param(la.Composition(la.Variational(tol=1e-13), order=4), marks=pytest.mark.slow),
+        pytest.param(la.AdaptiveStep(la.Variational(tol=1e-13)), marks=pytest.mark.slow),
+    ],
     ids=lambda i: type(i).__name__,
 )
 def test_steps_can_be_undone(make, integrator):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import leastaction.plot  # noqa: F401
+from leastaction.io import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts), ROOT / "papers" / "README.md"]
@@ -19,9 +20,17 @@ def name(page):
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(p.read_text(encoding="utf-8"))], ids=name)
+def with_examples():
+    for page in PAGES:
+        if BLOCK.search(page.read_text(encoding="utf-8")):
+            # that one compiles a law on a body with every integrator; its sections run in tests/extending
+            yield pytest.param(page, marks=pytest.mark.slow) if page.name == "extending.md" else page
+
+
+@pytest.mark.parametrize("page", list(with_examples()), ids=name)
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "FORMATS", dict(registry.FORMATS))  # what a page registers is not for other tests
     text = page.read_text(encoding="utf-8")
     namespace: dict = {"__name__": "example"}
     for block in BLOCK.finditer(text):
