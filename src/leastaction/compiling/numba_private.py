@@ -15,6 +15,7 @@ What the private parts give:
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import time
@@ -38,7 +39,7 @@ if AVAILABLE:
     try:
         from llvmlite.binding import Linkage, parse_bitcode
         from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassManager, NewPassManager
-        from numba.core import ccallback, cgutils, dispatcher, types
+        from numba.core import ccallback, cgutils, dispatcher, funcdesc, types
         from numba.core.caching import FunctionCache, IndexDataCacheFile
         from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import Compiler
@@ -55,6 +56,8 @@ if AVAILABLE:
             RuntimeWarning,
             stacklevel=2,
         )
+
+_LONG_NAME = 200  # letters
 
 #: dispatchers whose compilation is announced
 announced: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -203,6 +206,24 @@ if AVAILABLE:
         finally:
             TargetConfig.__hash__, TargetConfig.__eq__ = hash_before, equality_before
 
+
+    @contextmanager
+    def short_names() -> Iterator[None]:
+        """Numba names a function after the types of its arguments, all arrays of all records: some thousand letters in every call of it, to
+        be written, read and kept for ever.  Here a long name ends in its hash."""
+        long_name = funcdesc.default_mangler
+
+        def short_name(name, argtypes, *, abi_tags=(), uid=None):
+            whole = long_name(name, argtypes, abi_tags=abi_tags, uid=uid)
+            if len(whole) <= _LONG_NAME:
+                return whole
+            return f"{long_name(name, (), uid=uid)}_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
+
+        funcdesc.default_mangler = short_name
+        try:
+            yield
+        finally:
+            funcdesc.default_mangler = long_name
 
     for _manager in (FunctionPassManager, ModulePassManager):  # llvmlite wrote how they are disposed of where Python does not find it
         if "_dispose" not in vars(_manager):
@@ -373,5 +394,5 @@ else:
     def forget_versions_for(entry: Any, modules: Callable[[str], bool]) -> None:
         """Numba keeps them."""
 
-    checked_cache = quick_comparison_of_flags = nullcontext  # which takes an argument too
+    checked_cache = quick_comparison_of_flags = short_names = nullcontext  # which takes an argument too
     ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS
