@@ -65,7 +65,7 @@ class NonlinearSpring(Force):
             raise MechanismError(f"NonlinearSpring: between = {shown(between)}, joint = {shown(joint)}; give one of the two")
         if between is not None and not (isinstance(between, (tuple, list)) and len(between) == 2):
             raise MechanismError(f"NonlinearSpring: between = {shown(between)}; give the names of two bodies or frames")
-        names("NonlinearSpring", *(between or (joint,)))  # type: ignore[arg-type]
+        names("NonlinearSpring", *(between or (joint,)))
         self.energy, self.between, self.joint = energy, between, joint
         self.parameters = _parameters(parameters, "NonlinearSpring")
 

@@ -119,7 +119,7 @@ def _sliding(
     leave: str,
 ) -> SymbolicJoint:
     """The joint that follows a moving frame, or lets the frame's owner move instead."""
-    one_of(carrier, _CARRIERS, f"{name}: carrier", MechanismError)
+    one_of(carrier, _CARRIERS, f"{name}: carrier", MechanismError, "'parent' or 'child'")
     angle = _fixed_angle(spin, f"{name}: spin")
 
     def pose(q: Any, sp: Any, p: Any) -> Any:
