@@ -6,6 +6,8 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from os import PathLike
+from pathlib import Path
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
@@ -94,10 +96,44 @@ def whole_number(value: int, least: int, what: str) -> int:
     return int(value)
 
 
-def yes_or_no(value: bool, what: str) -> bool:
+def yes_or_no(value: bool, what: str, error: type[LeastActionError] = StateError) -> bool:
     if not isinstance(value, (bool, np.bool_)):
-        raise StateError(f"{what} = {shown(value)}; it is True or False")
+        raise error(f"{what} = {shown(value)}; it is True or False")
     return bool(value)
+
+
+def progress(wanted: bool | None) -> bool | None:
+    """Show a bar?  None: on a terminal."""
+    return None if wanted is None else yes_or_no(wanted, "progress")
+
+
+def one_of(value: str, known: Iterable[str], what: str, error: type[LeastActionError] = StateError, words: str = "") -> str:
+    """A name from a list; words: what the names mean, if that is not said by them."""
+    choices = list(known)
+    if not isinstance(value, str) or value not in choices:
+        raise error(f"{what} = {shown(value)}; it is {words or 'one of ' + ', '.join(map(repr, choices))}")
+    return value
+
+
+def text(value: str | None, what: str, error: type[LeastActionError] = StateError) -> str:
+    """Words that are shown somewhere; None stands for none."""
+    if value is not None and not isinstance(value, str):
+        raise error(f"{what} = {shown(value)} is a {type(value).__name__}; it needs text")
+    return value or ""
+
+
+def positive(value: float, what: str, error: type[LeastActionError] = StateError) -> float:
+    result = number(value, what, error)
+    if result <= 0.0:
+        raise error(f"{what} = {shown(value)}; it needs a number > 0")
+    return result
+
+
+def path(value: Any, what: str, error: type[LeastActionError] = StateError) -> Path:
+    """Where a file is or is to be."""
+    if isinstance(value, (str, PathLike)) and not isinstance(value, bytes) and str(value) and "\0" not in str(value):
+        return Path(value)
+    raise error(f"{what} = {shown(value)}; it needs the path of a file")
 
 
 def time_step(dt: float) -> float:
@@ -149,7 +185,13 @@ def numbers_only(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 raise MechanismError(f"{where}: {key} = {shown(value, 40)}; at most {_MOST_THINGS:,} are made")
             if declared == "float":
                 number(value, f"{where}: {key}", MechanismError)
-        return function(*arguments, **options)
+            if declared == "bool":
+                yes_or_no(value, f"{where}: {key}", MechanismError)
+        try:
+            return function(*arguments, **options)
+        except (OverflowError, ZeroDivisionError) as error:
+            given = ", ".join(f"{key} = {shown(value, 40)}" for key, value in bound.arguments.items())
+            raise MechanismError(f"{where} with {given}: {error}; no mechanism can be made of that, give other numbers") from None
 
     return checked
 

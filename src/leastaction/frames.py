@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .checks import name as checked_name
 from .checks import number, numbers, shown
 from .constraints.base import Constraint
 from .errors import MechanismError
@@ -103,6 +104,8 @@ class FrameTree(_Hangable):
         """Hang a frame on the frame (or body) named `parent`; `primitive` is one of tx ty tz rx ry rz."""
         if not isinstance(primitive, str) or primitive not in PRIMITIVES:
             raise MechanismError(f"frame {shown(name)}: {shown(primitive)} is not a transformation; it is one of {', '.join(PRIMITIVES)}")
+        if name is not None:
+            checked_name(name, "name of a frame")
         if isinstance(parameter, str):
             joint = Prismatic(axis_of(primitive)) if primitive[0] == "t" else Revolute(axis_of(primitive))
             own = name or self._free_name(parameter)

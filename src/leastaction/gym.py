@@ -29,6 +29,8 @@ __all__ = ["Environment", "Environments"]
 Array = NDArray[np.float64]
 Start = Callable[[np.random.Generator], tuple[Any, Any]]
 
+_MOST_STEPS = 1e12  # of an episode
+
 
 class _Task:
     """What one environment and many have in common.
@@ -60,10 +62,13 @@ class _Task:
         self.observe = observe or (lambda q, v: np.concatenate([q, v], axis=-1))
         self.substeps = whole_number(substeps, 1, "substeps")
         self.dt = time_step(dt)
-        self.steps = max(1, round(number(duration, "duration", StateError) / self.dt))
+        count = number(duration, "duration", StateError) / self.dt
+        if not 0.0 < count < _MOST_STEPS:
+            raise StateError(f"duration = {shown(duration)} s in steps of dt = {dt:g} s are {count:.3g} steps; give up to {_MOST_STEPS:g}")
+        self.steps = max(1, round(count))
         self.integrator = Variational() if integrator is None else integrator
         self._drive(torque)
-        seen = np.asarray(self.observe(*self.first(np.random.default_rng(0))), dtype=float)
+        seen = self.seen(*self.first(np.random.default_rng(0)))
         self.observation_space = Box(-np.inf, np.inf, seen.shape, np.float64)
 
     def _drive(self, torque: Mapping[str, ArrayLike] | None) -> None:
@@ -107,10 +112,21 @@ class _Task:
         return self.model.neutral(), random.uniform(-0.05, 0.05, self.model.nv)
 
     def seen(self, q: Array, v: Array) -> Array:
-        return np.asarray(self.observe(q, v), dtype=float)
+        return numbers(self.observe(q, v), "what observe returned", StateError, finite=False)
 
     def over(self, q: Array, v: Array) -> NDArray[np.bool_]:
-        return np.zeros(q.shape[:-1], dtype=bool) if self.ended is None else np.asarray(self.ended(q, v), dtype=bool)
+        if self.ended is None:
+            return np.zeros(q.shape[:-1], dtype=bool)
+        found = np.asarray(self.ended(q, v))
+        if found.dtype.kind not in "biu" or found.shape not in ((), q.shape[:-1]):
+            raise StateError(f"ended returned {shown(found)}; it returns True or False, for many environments an array of {len(q)}")
+        return found.astype(bool)
+
+    def rewards(self, q: Array, v: Array, u: Array) -> Array:
+        found = numbers(self.reward(q, v, u), "what reward returned", StateError, finite=False)
+        if found.shape not in ((), q.shape[:-1]):
+            raise StateError(f"reward returned an array of shape {found.shape}; it returns one number for each environment, {q.shape[:-1]}")
+        return found
 
 
 class Environment(gymnasium.Env):
@@ -157,7 +173,7 @@ class Environment(gymnasium.Env):
         q, v = np.array(simulator.q), np.array(simulator.v)
         ended = bool(failure) or bool(task.over(q, v))
         told = {"why": failure} if failure else {}
-        return task.seen(q, v), float(task.reward(q, v, u)), ended, self._made >= task.steps, told
+        return task.seen(q, v), float(task.rewards(q, v, u)), ended, self._made >= task.steps, told
 
 
 class Environments(VectorEnv):
@@ -214,5 +230,5 @@ class Environments(VectorEnv):
         ended = (stopped | task.over(self.q, self.v)) & ~anew
         cut_off = (self._made >= task.steps) & ~anew
         self._over = ended | cut_off
-        reward = np.where(anew, 0.0, np.asarray(task.reward(self.q, self.v, u), dtype=float))
+        reward = np.where(anew, 0.0, task.rewards(self.q, self.v, u))
         return task.seen(self.q, self.v), reward, ended, cut_off, {"why": why, "_why": stopped} if stopped.any() else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, isnan
 
-from .checks import name
+from .checks import name, numbers, shown
 from .errors import MechanismError
 
 
@@ -57,10 +57,7 @@ class Range(Limit):
 
 def _number(value: float, what: str) -> float:
     """A number that may be infinite: no limit."""
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        raise MechanismError(f"{what} = {value!r} is not a number") from None
-    if isnan(result):
-        raise MechanismError(f"{what} = {value!r} is not a number")
-    return result
+    given = numbers(value, what, MechanismError, (), finite=False)
+    if isnan(given):
+        raise MechanismError(f"{what} = {shown(value)} is not a number")
+    return float(given)

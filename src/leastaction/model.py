@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import listed, number, numbers, same, shown
+from .checks import listed, number, numbers, same, shown, yes_or_no
 from .compiling.records import allocate
 from .constraints.base import ON_VELOCITIES, Closure
 from .errors import StateError
@@ -156,7 +156,7 @@ class Model:
 
         guess = self.coordinates(q)
         found = closing.assemble(self, guess, _names(hold), number(t, "t", StateError))
-        if verbose:
+        if yes_or_no(verbose, "verbose"):
             print(closing.report_moves(self, guess, found))
         return found
 
@@ -323,10 +323,9 @@ class Model:
         return f"<Model {self.name!r}: {len(self.bodies)} moving bodies, nq={self.nq}, nv={self.nv}{specialised}{in_words(self.notes)}>"
 
     def _joint_row(self, joint_name: str) -> int:
-        try:
-            return self.joint_names.index(joint_name) + 1
-        except ValueError:
-            raise StateError(f"there is no joint {shown(joint_name)} that moves; joints are {listed(self.joint_names)}") from None
+        if not isinstance(joint_name, str) or joint_name not in self.joint_names:
+            raise StateError(f"there is no joint {shown(joint_name)} that moves; joints are {listed(self.joint_names)}")
+        return self.joint_names.index(joint_name) + 1
 
     def _fill(self, value: Coordinates, base, where, what: str, quaternions: bool) -> NDArray[np.float64]:
         if value is None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .checks import number, numbers
+from .checks import number, numbers, one_of, shown
+from .checks import path as checked_path
 from .errors import MechanismError
 from .pose import Pose
 
@@ -92,9 +93,9 @@ class Mesh(Shape):
     def __post_init__(self) -> None:
         scale = numbers(self.scale, "Mesh scale", MechanismError, (3,))
         if not scale.all():
-            raise MechanismError(f"Mesh scale = {self.scale!r} flattens the mesh; it needs three numbers that are not zero")
+            raise MechanismError(f"Mesh scale = {shown(self.scale)} flattens the mesh; it needs three numbers that are not zero")
         object.__setattr__(self, "scale", tuple(scale.tolist()))
-        object.__setattr__(self, "path", Path(self.path))
+        object.__setattr__(self, "path", checked_path(self.path, "Mesh path", MechanismError))
 
 
 @dataclass(frozen=True)
@@ -124,18 +125,17 @@ def not_simulated(shapes: Sequence[PlacedShape]) -> tuple[str, ...]:
 def place(body: str, shape: Shape, placement: Pose | None, color: Sequence[float] | None, role: str) -> PlacedShape:
     where = f"shape of {body!r}"
     if not isinstance(shape, Shape):
-        raise MechanismError(f"{where}: {shape!r} is not a shape; give for example Box(size=(0.1, 0.1, 0.5))")
+        raise MechanismError(f"{where}: {shown(shape)} is not a shape; give for example Box(size=(0.1, 0.1, 0.5))")
     if placement is not None and not isinstance(placement, Pose):
-        raise MechanismError(f"{where}: placement = {placement!r} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
-    if role not in (VISUAL, COLLISION):
-        raise MechanismError(f"{where}: role = {role!r}; it is {VISUAL!r} (drawn) or {COLLISION!r} (what could touch)")
+        raise MechanismError(f"{where}: placement = {shown(placement)} is not a Pose; give for example Pose(xyz=(0, 0, 1))")
+    one_of(role, (VISUAL, COLLISION), f"{where}: role", MechanismError, f"{VISUAL!r} (drawn) or {COLLISION!r} (what could touch)")
     return PlacedShape(body, shape, placement or Pose(), None if color is None else _color(color, where), role)
 
 
 def _color(color: Sequence[float], where: str) -> tuple[float, float, float, float]:
     given = numbers(color, f"{where}: color", MechanismError)
     if given.shape not in ((3,), (4,)) or given.min() < 0.0 or given.max() > 1.0:
-        raise MechanismError(f"{where}: color = {color!r}; it needs red, green, blue and optionally opacity, each from 0 to 1")
+        raise MechanismError(f"{where}: color = {shown(color)}; it needs red, green, blue and optionally opacity, each from 0 to 1")
     r, g, b, *opacity = given.tolist()
     return r, g, b, opacity[0] if opacity else 1.0
 
@@ -143,5 +143,5 @@ def _color(color: Sequence[float], where: str) -> tuple[float, float, float, flo
 def _positive(value: float, what: str) -> float:
     result = number(value, what, MechanismError)
     if result <= 0.0:
-        raise MechanismError(f"{what} = {value!r} m; it needs a positive number")
+        raise MechanismError(f"{what} = {shown(value)} m; it needs a positive number")
     return result

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .assembly.closing import ClosedEvaluator, on_the_way
 from .assembly.ledger import may_change
+from .checks import progress as checked_progress
 from .checks import shown, time_step, whole_number, yes_or_no
 from .dynamics import explain_singular
 from .errors import ConvergenceError, LimitError, SingularMassError, StateError
@@ -306,7 +307,7 @@ class Simulator:
         asked = None if control is None else Asked(self.model.inputs_per_step)  # inputs of the control law
         began = time.perf_counter()
         try:
-            with Progress(steps, self.dt, progress) as bar, Interrupts() as ctrl_c:
+            with Progress(steps, self.dt, checked_progress(progress)) as bar, Interrupts() as ctrl_c:
                 if control is None or asked is None:
                     ended = self._run_compiled(record, steps, forces, bar, ctrl_c, end)
                 else:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import dynamics
 from .assembly import doubts, ledger
 from .assembly.closing import ClosedEvaluator
-from .checks import instance, same, shown
+from .checks import instance, same, shown, whole_number
 from .dynamics.kinematics import Configurations, about, centres
 from .errors import LeastActionError, StateError
 from .events import Occurrence
@@ -103,6 +103,7 @@ class Trajectory:
 
     def until(self, nodes: int) -> Trajectory:
         """The same run as if it had ended with its first recorded nodes, at least one."""
+        nodes = whole_number(nodes, 1, "nodes")
         steps = min((nodes - 1) * self.every, self.steps) if nodes < len(self) else self.steps
         cut: dict[str, Any] = {name: getattr(self, name) for name in ("t", "q", "recorded", "errors", "multipliers", "ledger")}
         cut = {name: None if array is None else array[:nodes] for name, array in cut.items()}

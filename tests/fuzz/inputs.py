@@ -5,14 +5,16 @@ An input ends in one of two ways: `right`, all oracles agree, or `named`, an err
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
 import pickle
 import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import sympy
+from support.public_calls import LEFT_OUT, calls, known
 
 import leastaction as la
 from leastaction.errors import LeastActionError
@@ -295,17 +297,12 @@ def workflow(s: Source, integrators) -> None:
 # ------------------------------------------------------------------------------------------------ arguments
 
 
-@cache
-def known() -> tuple[la.Model, la.State, la.Trajectory]:
-    """Something to ask questions about."""
-    model = la.examples.double_pendulum().compile()
-    state = model.state(q=[0.3, 0.2])
-    return model, state, la.simulate(model, state, dt=1e-3, steps=2)
-
-
 def arguments(s: Source, integrators) -> None:
     """A public function with something else in one of its places: an error of ours, or the result that it has without it."""
     x = s.choose(s.thing(), s.number(), s.vector(), s.text(), [], {s.text(): s.number()}, np.zeros(int(s.rng.integers(6))))
+    if s.rng.random() < 0.5:
+        any_argument(s, x)
+        return
     (model, state, run), d = known(), la.dynamics
     s.choose(
         lambda: model.state(q=x), lambda: model.state(v=x), lambda: model.state(t=x), lambda: model.assemble(x), lambda: model.inputs(x),
@@ -335,6 +332,23 @@ def arguments(s: Source, integrators) -> None:
         lambda: la.crosscheck(model, dt=x, duration=0.002), lambda: la.crosscheck(x, dt=1e-3, duration=x), lambda: la.Every(max, seconds=x),
         lambda: run.state(x), lambda: run.frame(x), lambda: run[x], lambda: run.until(1).save(x) if not isinstance(x, str) else None,
     )()  # fmt: skip
+
+
+#: calls that take seconds whatever is given to them, or some of whose arguments may
+_SLOW = {"view", "Trajectory.to_video", "gallery.write", "solvability.report", "solvability.empirical_limit"}
+
+
+def any_argument(s: Source, x) -> None:
+    """Any public function at all, with one or two of its arguments exchanged."""
+    name = s.choose(*(name for name in calls() if name not in _SLOW))
+    call = calls()[name]
+    free = [argument for argument in call.names() if (name, argument) not in LEFT_OUT and not callable(x)]  # functions are the user's
+    if not free or (isinstance(x, int) and x > 1000):
+        return
+    given = {s.choose(*free): x} | ({s.choose(*free): s.thing()} if s.odd() else {})
+    if not any(callable(value) for value in given.values()):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            call.function(**(call.arguments | given))
 
 
 def mech_with(x) -> None:

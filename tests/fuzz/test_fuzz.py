@@ -55,7 +55,8 @@ def test_every_input_is_right_or_named():
 
 
 @pytest.mark.skipif(SECONDS == 0, reason="make fuzz")
-def test_compiled(tmp_path):
+def test_compiled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     trap, count, failures = tmp_path / "ran", Counter(), []
     la.simulate(la.examples.chain(2).compile(), dt=1e-3, steps=1)  # compiled before the clock runs
     before = signal.signal(signal.SIGALRM, _hangs)

@@ -189,7 +189,7 @@ REFUSED = {
     "name the joints": lambda mech: mech.keyframes.update(a={"q": np.array([0.1, 0.2])}),
     "hangs on 'nowhere'": lambda mech: mech.add_body("lost", "nowhere", la.Revolute(), **HEAVY),
     "'nowhere' is named": lambda mech: mech.add_constraint(la.Coincident("tip", "nowhere")),
-    "'nobody' is named": lambda mech: mech.add_frame("lost", "nobody"),
+    "'lost' hangs on 'nobody', which does not exist": lambda mech: mech.add_frame("lost", "nobody"),
 }  # fmt: skip
 
 

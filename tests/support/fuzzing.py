@@ -44,6 +44,7 @@ def batch(seed: int, first: int, last: int, trap: Path, told: Path) -> None:
     for clock in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(clock, _hangs)
     warnings.simplefilter("ignore")  # of NumPy, about numbers near the largest
+    os.chdir(told.parent)  # some inputs are paths
     place = Path(__file__).parents[1] / "fuzz" / "inputs.py"
     spec = importlib.util.spec_from_file_location("fuzz_inputs", place)
     assert spec is not None and spec.loader is not None

@@ -140,6 +140,8 @@ def differences(serial: list[Any], found: list[Any]) -> Iterator[str]:
 
 
 def main(count: int, kinds: list[str]) -> int:
+    """How many results are not those of one process."""
+    started, missing_kinds = time.perf_counter(), []
     model = everything().compile()
     states = starts(model, count)
     serial = [outcome(roll_out, model, state) for state in states]
@@ -152,12 +154,15 @@ def main(count: int, kinds: list[str]) -> int:
             found = KINDS[kind](model, states)
         except ImportError as missing:
             print(json.dumps({"pool": kind, "left out": str(missing)}), flush=True)
+            missing_kinds.append(kind)
             continue
         unlike = list(differences(serial, found))
         named = sum(isinstance(result, LeastActionError) for result in found)
         counts = {"results": len(found) - named, "named errors": named, "unlike": unlike[:3]}
         print(json.dumps({"pool": kind, **counts, "s": round(time.perf_counter() - began, 1)}), flush=True)
         wrong += len(unlike)
+    total = {"pools": len(kinds) - len(missing_kinds), "left out": missing_kinds, "roll-outs each": count, "of which fail": len(failed)}
+    print(json.dumps(total | {"not as in one process": wrong, "s": round(time.perf_counter() - started)}))
     return wrong
 
 

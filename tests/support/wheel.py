@@ -1,8 +1,9 @@
 """python -m support.wheel [PYTHON ...]: build wheel and sdist into dist/, install them in new environments, use them as a stranger would.
 
 The wheel brings intermediate code along (hatch_build.py) for the Python that builds it: its first simulations are timed with that and from
-source, on this processor and for x86-64-v3.  Without arguments: every Python from 3.11 to 3.14 on the path.  The wheel goes into each of
-them, the sdist into the first.
+source, on this processor and for x86-64-v3.  Without arguments: every Python from 3.11 to 3.14 on the path or in pyenv.  The wheel goes
+into each of them that Numba has wheels for, the sdist into the first, where the extra `all` is looked at too: do its parts go together?
+The last line says all of it in short.
 """
 
 from __future__ import annotations
@@ -117,7 +118,9 @@ def cold_starts(python: Path, work: Path) -> list[str]:
 
 
 def main() -> None:
-    found = sys.argv[1:] or [p for p in (f"python3.{minor}" for minor in range(11, 15)) if works(p)]
+    found = sys.argv[1:] or [p for minor in range(11, 15) if (p := a_python(f"3.{minor}"))]
+    used: list[str] = []
+    left_out: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         into = ROOT / "dist"
         into.mkdir(exist_ok=True)
@@ -128,19 +131,42 @@ def main() -> None:
         for k, (what, python) in enumerate([(sdist, found[0]), *((wheel, p) for p in found)]):
             began = time.perf_counter()
             there = new_environment(Path(folder) / f"user{k}", python)
+            if k > 1 and not has_numba(there, Path(folder)):
+                left_out.append(python)
+                print(f"{python}: left out, Numba has no wheel for it", flush=True)
+                continue
             run(there, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(what))
             installed = time.perf_counter() - began
             tag = run(there, "-c", "import sys; print(sys.implementation.cache_tag)").strip()
             if what is wheel and tag == sys.implementation.cache_tag:
                 late = cold_starts(there, Path(folder))
-            print(f"{what.suffix[1:]:4} on {run(there, '-c', USE).strip()}, installed in {installed:.0f} s", flush=True)
+            words = run(there, "-c", USE).strip()
+            print(f"{what.suffix[1:]:4} on {words}, installed in {installed:.0f} s", flush=True)
+            if what is wheel:
+                used.append(words.split(",")[0].removeprefix("Python "))
+            else:
+                run(there, "-m", "pip", "install", "--dry-run", "--quiet", "--disable-pip-version-check", f"{wheel}[all]")
+                print("leastaction[all] resolves", flush=True)
             shutil.rmtree(there.parents[1])
+    others = f", without Numba on {', '.join(left_out)}" if left_out else ""
+    print(f"{'SLOW' if late else 'good'}: {wheel.name} and {sdist.name} complete, used on Python {', '.join(used)}{others}, [all] resolves")
     if late:
         sys.exit(f"slower than {FIRST:g} s for {FEATURES[0]}, {OTHERS:g} s for the others: {', '.join(late)}")
 
 
-def works(python: str) -> bool:
-    return shutil.which(python) is not None and subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
+def a_python(version: str) -> str:
+    """One of this version that can be started; empty if there is none."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for python in (f"python{version}", *(str(path) for path in sorted(pyenv.glob(f"{version}.*/bin/python{version}"), reverse=True))):
+        if shutil.which(python) and subprocess.run([python, "-c", ""], capture_output=True).returncode == 0:
+            return python
+    return ""
+
+
+def has_numba(python: Path, folder: Path) -> bool:
+    """Is there a wheel of Numba for this Python?"""
+    words = ("-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:")
+    return subprocess.run([str(python), *words, "-d", str(folder / "numba"), "numba"], capture_output=True).returncode == 0
 
 
 if __name__ == "__main__":

@@ -217,9 +217,15 @@ def test_an_inertia_near_the_largest_number_is_named():
         body(inertia=(1e308, 1e308, 1e308))
 
 
-def test_saving_names_what_hangs_on_nothing(tmp_path):
-    mech = la.Mechanism()
-    mech.add_body("lost", "nowhere", la.Revolute(), mass=1.0)
-    with pytest.raises(la.FormatError, match="'lost' hangs on 'nowhere', which does not exist"):
-        la.save(mech, tmp_path / "x.sexp")
-    assert not (tmp_path / "x.sexp").exists()
+@pytest.mark.parametrize("suffix", ["sexp", "urdf", "xml"])
+def test_saving_names_what_hangs_on_nothing(suffix, tmp_path):
+    """A body or a frame; on something that is not there, or in a ring that nothing holds."""
+    lost, ring, frame = la.Mechanism(), la.Mechanism(), la.Mechanism()
+    lost.add_body("lost", "nowhere", la.Revolute(), mass=1.0)
+    ring.add_body("lost", "other", la.Revolute(), mass=1.0)
+    ring.add_body("other", "lost", la.Revolute(), mass=1.0)
+    frame.add_frame("lost", "nowhere")
+    for mech in (lost, ring, frame):
+        with pytest.raises(la.FormatError, match="'lost' hangs on '(nowhere', which does not exist|other', which does not hang)"):
+            la.save(mech, tmp_path / f"x.{suffix}")
+        assert not (tmp_path / f"x.{suffix}").exists()

@@ -50,7 +50,8 @@ def too_far(model: Model, q: Array, always: bool) -> str:
     reach = np.abs(body[:, MOMENT : MOMENT + 3]).sum(axis=1) / np.maximum(body[:, MASS], 1e-300)
     gyration = np.sqrt(np.abs(body[:, INERTIA : INERTIA + 6]).max(axis=1) / np.maximum(body[:, MASS], 1e-300))
     size = float(np.ptp(places, axis=1).max() + np.where(body[:, MASS] > 0.0, reach + gyration, 0.0).max())
-    if not distance > _FAR * size:
+    size = size or float(np.ptp(places, axis=0).max())  # a point is as large as its way
+    if size == 0.0 or not distance > _FAR * size:
         return ""
     return (
         f"the mechanism is {distance:.1g} m from the origin of the world, where positions are known to {np.spacing(distance):.1g} m: "

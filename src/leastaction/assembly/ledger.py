@@ -1,6 +1,7 @@
 """Where the energy of a run comes from and goes to: powers at nodes, summed over the steps between them.
 
-A step adds up the means of the powers at its two ends, which is as accurate as the steps of an integrator of order 2.
+A step adds up the means of the powers at its two ends, which is as accurate as the steps of an integrator of order 2.  Dampers can stop a
+motion within one step, which its ends do not tell: their heat is taken as the integrator takes their force, where that is known.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ..coordinates import ties as tree
 from ..dynamics import forward
 from ..dynamics.discrete import increment
 from ..errors import StateError
+from ..joints.base import Joint
 from ..kernels.constraints.velocities import constraint_values
 from ..kernels.stepping.evaluation import applied_powers
 from ..kernels.tree.layout import with_laws
@@ -55,7 +57,8 @@ class Ledger:
     """Adds up work and heat step by step: the same numbers however many steps are given at a time."""
 
     def __init__(self, model: Model, implicit: bool, q: Array, t: float):
-        """implicit: are forces of servos taken at the ends of steps?  q, t: where the constraint rows that count are chosen."""
+        """implicit: are forces of servos taken at the ends of steps, and those of dampers at the mean velocity?  q, t: where the constraint
+        rows that count are chosen."""
         self.model, self.implicit = model, implicit
         self.totals = np.zeros(2 + len(model.servos))  #: of the last node, a row of the ledger
         self._first = True  # no force of a servo is known from before
@@ -85,10 +88,11 @@ class Ledger:
         steps[:, WORK] = 0.5 * h * (powers[1:] + powers[:-1] + np.sum(tau * (v[1:] + v[:-1]), axis=1))
         if rates.any():
             steps[:, WORK] += self._driving_work(t, q, v, inputs, rates, multipliers)
-        steps[:, HEAT] = 0.5 * h * (heat[1:] + heat[:-1]) + _friction_loss(self.model, q)
-        if self._lost is not None:  # at the mean velocity of the step, at both of its ends, as it acts there: stiff dampers stop within one
-            ends = ((slice(None, -1), _increments(self.model, q[:-1], q[1:])), (slice(1, None), -_increments(self.model, q[1:], q[:-1])))
-            steps[:, HEAT] -= sum(0.5 * h * self._lost(t[end], q[end], d / h[:, None]) for end, d in ends)
+        steps[:, HEAT] = _friction_loss(self.model, q)
+        steps[:, HEAT] += _damper_loss(self.model, q, h) if self.implicit else 0.5 * h * (heat[1:] + heat[:-1])
+        if self._lost is not None:
+            for end, d in _both_ends(self.model, q):
+                steps[:, HEAT] -= 0.5 * h * self._lost(t[end], q[end], d / h[:, None])
         forces = None
         if self.model.servos:
             work, forces = self._servo_work(t, q, v, inputs)
@@ -165,10 +169,35 @@ class _Powers:
 
 
 def _increments(model: Model, before: Array, after: Array) -> Array:
-    """(T, nv) from nodes to others, in the axes of the first."""
-    if not any(body.joint.has_quaternion for body in model.bodies):
+    """(T, nv) from nodes to others, in the axes and charts of the first."""
+    if all(_is_plain(body.joint) for body in model.bodies):
         return after - before
-    return np.array([increment(model, a, b) for a, b in zip(before, after, strict=True)])
+    return np.array([increment(model, a, b) for a, b in zip(before, after, strict=True)]).reshape(-1, model.nv)
+
+
+def _is_plain(joint: Joint) -> bool:
+    """Is the increment of a step a difference of coordinates?"""
+    return not joint.has_quaternion and joint.charts == 1
+
+
+def _both_ends(model: Model, q: Array) -> tuple[tuple[slice, Array], tuple[slice, Array]]:
+    """(which nodes, (T-1, nv) increments of the steps seen from there) for the starts of steps and for their ends.
+
+    Half of the impulse of what resists a motion acts at each, by the mean velocity of the step.
+    """
+    return (slice(None, -1), _increments(model, q[:-1], q[1:])), (slice(1, None), -_increments(model, q[1:], q[:-1]))
+
+
+def _damper_loss(model: Model, q: Array, h: Array) -> Array:
+    """(T-1,) energy that dampers of joints take, step by step, J."""
+    loss, damping = np.zeros(len(h)), model.tree.damping
+    damped = [body for body in model.bodies if damping[model.v_slice(body.joint_name)].any()]
+    if all(_is_plain(body.joint) for body in damped):
+        for name in (body.joint_name for body in damped):
+            loss += np.diff(q[:, model.q_slice(name)], axis=0) ** 2 @ damping[model.v_slice(name)]
+    else:
+        loss += sum(0.5 * d**2 @ damping for _, d in _both_ends(model, q))
+    return loss / h
 
 
 def _friction_loss(model: Model, q: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,6 +28,14 @@ def make_models(make: Any, parameters: Mapping[str, ArrayLike]) -> tuple[Model, 
         raise StateError(f"parameters belong to a function, not to {shown(make)}; {_HOW}")
     if not isinstance(parameters, Mapping) or not parameters or not all(isinstance(name, str) for name in parameters):
         raise StateError(f"parameters = {shown(parameters)}; give numbers by name: {{'mass': [1.0, 2.0]}}")
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):  # some builtins do not say what they take
+        signature = inspect.signature(lambda **anything: None)
+    try:
+        signature.bind(**parameters)
+    except TypeError as error:
+        raise StateError(f"parameters = {shown(dict(parameters))}: {shown(make)} does not take them, {error}; {_HOW}") from None
     columns = {name: _column(name, values) for name, values in parameters.items()}
     count = agreed({f"parameters[{name!r}]": len(column) for name, column in columns.items()})
     rows = [{name: float(column[min(k, len(column) - 1)]) for name, column in columns.items()} for k in range(count)]

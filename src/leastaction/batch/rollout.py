@@ -9,7 +9,8 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import shown, whole_number
+from ..checks import progress as checked_progress
+from ..checks import shown, whole_number, yes_or_no
 from ..errors import StateError
 from ..integrators import Integrator, Variational
 from ..integrators.base import CompiledStepper, Starts, checked_choice
@@ -94,7 +95,7 @@ def rollout(
         return Rollout(asked, nodes, violations, dict(sorted(failed.items())), threads, seconds, width, why_alone)
 
     try:
-        with Progress(len(asked.dt), None, progress) as bar:
+        with Progress(len(asked.dt), None, checked_progress(progress)) as bar:
             run_all(groups, compiled, threads, stop, bar.update, failed)
     except BaseException as error:  # Ctrl-C too: what was made is not lost
         for k in np.flatnonzero(np.isin(nodes.end[:, STATUS], (NOT_RUN, STOPPED))):
@@ -121,13 +122,13 @@ def _asked(model, states, q, v, dt, steps, tau, parameters, integrator, record, 
     integrator = Variational() if integrator is None else integrator
     if not isinstance(integrator, Integrator):
         raise StateError(f"integrator = {shown(integrator)} is not an integrator; give for example Variational()")
-    if guard:
+    if yes_or_no(guard, "guard"):
         Guarded(integrator)  # refuses what it cannot subdivide
     starts = ask.collect_starts(model, states, q, v)
     lengths, forces = ask.checked_steps(dt), ask.checked_forces(tau, steps, model)
     sizes = {"states": len(starts.t), "q": len(starts.q), "v": len(starts.v), "dt": len(lengths), "tau": len(forces)}
     count = ask.agreed(sizes | {"parameters": len(models)} if models else sizes)
-    whole = Starts(*(np.array(np.broadcast_to(part, (count, *part.shape[1:]))) for part in starts))
+    whole = Starts(*(np.array(np.broadcast_to(part, (count, *part.shape[1:])), order="C") for part in starts))
     whole = whole if states is not None else ask.with_momenta(model, models, whole)
     watch = LimitWatch(model) if checked_choice(limits, ("stop", "ignore"), "limits") == "stop" else None
     lengths = np.array(np.broadcast_to(lengths, (count,)))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import progress as checked_progress
 from ..checks import same, shown, whole_number
 from ..compiling.portable import Carrier
 from ..errors import LeastActionError, StateError
@@ -134,7 +135,7 @@ def sweep(
     pool = _OwnPool(count) if executor is None else _Given(*_as_executor(executor))
     began = time.perf_counter()
     try:
-        with Progress(max(len(points), 1), None, progress) as bar:
+        with Progress(max(len(points), 1), None, checked_progress(progress)) as bar:
             done.run(pool, bar)
         if done.store is not None:
             done.store.finish()
@@ -186,7 +187,7 @@ class _Run:
             if not same(resume.points, self.points):
                 raise StateError("resume: that sweep is none of these points; give the same parameters, or leave resume out")
             made = {k: resume.results[k] for k in np.flatnonzero(~resume.failed).tolist()}
-        elif resume not in (None, False, True):
+        elif resume is not None and not isinstance(resume, (bool, np.bool_)):
             raise StateError(f"resume = {shown(resume)}; give an earlier Sweep, or True with the store to go on with")
         if path is not None:
             self.store = Store(path, self.points, resume is True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import names, numbers, shown
+from ..checks import names, numbers, one_of, shown
 from ..errors import MechanismError
 from ..joints.base import unit_vector
 from .base import Constraint
@@ -33,9 +33,7 @@ class Coincident(Constraint):
 
     def __init__(self, a: str, b: str, directions: ArrayLike | None = None, axes: str = "frame"):
         names(type(self).__name__, a, b)
-        self.a, self.b, self.axes = a, b, axes
-        if axes not in AXES:
-            raise MechanismError(f"Coincident({a!r}, {b!r}): axes = {shown(axes)}; they are one of {', '.join(map(repr, AXES))}")
+        self.a, self.b, self.axes = a, b, one_of(axes, AXES, f"Coincident({a!r}, {b!r}): axes", MechanismError)
         what = f"Coincident({a!r}, {b!r}): directions"
         given = np.eye(3) if directions is None else np.atleast_2d(numbers(directions, what, MechanismError))
         if given.ndim != 2 or given.shape[1] != 3 or not 1 <= len(given) <= 3:

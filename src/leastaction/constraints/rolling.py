@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..checks import names, number, numbers, shown
+from ..checks import names, number, numbers, shown, yes_or_no
 from ..errors import MechanismError
 from ..joints.base import unit_vector
 from .base import Constraint
@@ -82,7 +82,7 @@ class RollingBall(Constraint):
     ):
         names(type(self).__name__, frame, on)
         where = f"RollingBall({frame!r})"
-        self.frame, self.on, self.inside = frame, on, bool(inside)
+        self.frame, self.on, self.inside = frame, on, yes_or_no(inside, f"{where}: inside", MechanismError)
         self.radius = _positive(radius, f"{where}: radius")
         self.normal = unit_vector(normal, f"{where}: normal")
         self.height = number(height, f"{where}: height", MechanismError)

@@ -116,6 +116,7 @@ class Prescribed(SymbolicConstraint):
     """
 
     def __init__(self, joint: str, motion: Callable[..., Any] | str | float):
+        names("Prescribed", joint)
         self._concern(f"Prescribed({joint!r})", (joint,))
         self.motion = motion
 
@@ -142,6 +143,7 @@ class Cam(SymbolicConstraint):
     """
 
     def __init__(self, follower: str, driver: str, profile: Callable[..., Any] | str):
+        names("Cam", follower, driver)
         name = f"Cam({follower!r}, {driver!r})"
         if not isinstance(profile, str) and not callable(profile):
             raise MechanismError(f"{name}: profile = {shown(profile)} is not a function; give for example lambda x, sp: 0.1 * sp.cos(x)")

@@ -34,6 +34,8 @@ def named_runs(runs: Runs, labels: Sequence[str] | None = None) -> dict[str, Tra
             listed = [runs] if isinstance(runs, Trajectory) else list(runs)
         except TypeError:
             raise StateError(f"cannot plot a {type(runs).__name__}; give a Trajectory, a list of them, or {{label: trajectory}}") from None
+        if labels is not None and not (isinstance(labels, (list, tuple)) and all(isinstance(label, str) for label in labels)):
+            raise StateError(f"labels = {shown(labels)}; give a list of texts, one for every run")
         names = _default_labels(listed) if labels is None else list(labels)
         if len(names) != len(listed) or len(set(names)) != len(names):
             raise StateError(f"labels = {shown(names)}; {len(listed)} run(s) need as many different labels")

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed, number, shown
+from ..checks import listed, number, numbers, shown, yes_or_no
 from ..compiling.decorators import Direct
 from ..coordinates import ties as tree
 from ..errors import LeastActionError, SingularMassError, StateError
@@ -108,7 +108,7 @@ def forward(
         kernel(model.tree, model.make_work(), *arguments)
     if not np.all(np.abs(out) < _SUSPICIOUS):
         _check_finite(model, model.coordinates(q), out)
-    return (out, lam) if multipliers else out
+    return (out, lam) if multipliers is not False and yes_or_no(multipliers, "multipliers") else out
 
 
 @takes_model
@@ -248,6 +248,7 @@ def condition(model: Model, q: Coordinates = None) -> dict[str, float]:
     return result
 
 
+@takes_model
 def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
     """Which joint's motion is undefined at q, why, and what to do; empty if there is none.
 
@@ -258,6 +259,7 @@ def explain_singular(model: Model, q: Array, limit: float = 1e8) -> str:
     >>> la.dynamics.explain_singular(model, model.neutral())  # nothing to explain
     ''
     """
+    q, limit = numbers(q, "q", StateError, (model.nq,), finite=False), number(limit, "limit", StateError)
     if not np.all(np.isfinite(q)):
         return ""  # a motion that has overflowed says nothing about the joints
     if model.has_symbolic_joints and (found := _singular_coordinates(model, q, limit)):
@@ -295,6 +297,7 @@ def articulated_inertia(row: Array) -> Array:
     return np.block([[aa + np.triu(aa, 1).T, al], [al.T, ll + np.triu(ll, 1).T]])
 
 
+@takes_model
 def massless_joint(model: Model, q: Array) -> str | None:
     """Name of a joint that can move at q without moving any mass, which makes M(q) singular; None if there is none.
 
@@ -304,7 +307,7 @@ def massless_joint(model: Model, q: Array) -> str | None:
     True
     """
     if model.nv > _MOST_DENSE:
-        return _joint_without_pivot(model, q)
+        return _joint_without_pivot(model, model.coordinates(q))
     mass = mass_matrix(model, q)
     size = np.sqrt(np.diag(mass))
     if not np.all(np.isfinite(mass)):

@@ -42,7 +42,7 @@ def residual(
     >>> bool(abs(r).max() < 1e-9)  # three nodes of a run fulfil the equations
     True
     """
-    if method != "drnea":
+    if not isinstance(method, str) or method != "drnea":
         raise StateError(f"method = {shown(method)}; it is 'drnea'. Others to compare with are in leastaction.yardsticks")
     dt, t = time_step(dt), number(t, "t", StateError)
     _, p1 = momenta(model, q0, q1, dt, tau, retraction=retraction, quadrature=quadrature, t=t - dt)

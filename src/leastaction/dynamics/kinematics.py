@@ -27,7 +27,7 @@ class Configurations:
 
     def __init__(self, model: Model, q: Any):
         self.model = model
-        self.single = not (isinstance(q, (np.ndarray, list, tuple)) and np.ndim(q) == 2)
+        self.single = not (isinstance(q, (np.ndarray, list, tuple)) and numbers(q, "q", StateError, finite=False).ndim == 2)
         self.q = _rows(model.coordinates(q)[None] if self.single else q, model.nq, "q")
         self._work = model.make_work()
 

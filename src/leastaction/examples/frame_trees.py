@@ -7,7 +7,7 @@ from math import cos
 
 import numpy as np
 
-from ..checks import shown
+from ..checks import one_of
 from ..constraints import Cam, Coincident, Distance, Gear
 from ..errors import MechanismError
 from ..forces import CustomForce, Damper
@@ -46,8 +46,7 @@ def hanging_scissor_lift(
     constraints lose rank: the lift could go on as a bundle of links that swings to and fro, and a step that ends too close to there (about
     1e-3 rad at 10 ms) goes astray.  closing="coordinates": the same motion by as many relations between coordinates, regular everywhere.
     """
-    if closing not in ("points", "coordinates"):
-        raise MechanismError(f"closing = {shown(closing)}; it is 'points' or 'coordinates'")
+    one_of(closing, ("points", "coordinates"), "closing", MechanismError)
     tree = FrameTree(name=f"scissor lift, {segments} segment{'s' * (segments > 1)}")
     moments = (inertia / 2, inertia, inertia / 2)  # only the middle one moves
     slider = tree.tx("slider", mass=slider_mass)

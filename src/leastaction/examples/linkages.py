@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import numbers
 from ..constraints import Close, Coincident, Rolling, Skate
 from ..errors import MechanismError
 from ..joints import Free, Planar, Prismatic, Revolute, Spherical, Universal
@@ -32,6 +33,7 @@ def four_bar(lengths: Sequence[float] = (1.0, 2.0, 1.5), anchor: float = 2.0, jo
     joint: closed by a revolute joint (five rows, three of them redundant) instead of its two rows in the plane.  Zero coordinates
     are rods hanging straight down: start from `model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3})`, for example.
     """
+    lengths = np.atleast_1d(numbers(lengths, "four_bar: lengths", MechanismError)).ravel().tolist()
     mech = Mechanism(name=f"loop of {len(lengths)} rods")
     parent, at = "world", 0.0
     for k, length in enumerate(lengths, start=1):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import instance, shown
+from ..errors import MechanismError
 from ..io import load
 from ..joints import Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ..mechanism import Mechanism
@@ -90,6 +92,8 @@ def random_tree(
 ) -> Mechanism:
     """A random tree of n bodies over the given joint types; `floating` puts a Free joint at the root."""
     rng = np.random.default_rng(seed)
+    if joints is not None and not isinstance(joints, (tuple, list)):
+        raise MechanismError(f"random_tree: joints = {shown(joints)}; give types of joints, for example (Revolute, Prismatic)")
     kinds = joints or (Revolute, Prismatic, Helical, Cylindrical, Universal, Planar, Spherical)
     mech = Mechanism(gravity=gravity, name=f"random tree {seed}")
     for i in range(n):
@@ -107,12 +111,18 @@ def random_joint(kind: type[Joint] | Joint, rng: np.random.Generator) -> Joint:
     """A joint of the given type with random axes, or the given joint itself."""
     if isinstance(kind, Joint):
         return kind
-    return kind.sample(rng)
+    if not (isinstance(kind, type) and issubclass(kind, Joint)):
+        raise MechanismError(f"random_joint: {shown(kind)} is no type of joints; give for example Revolute")
+    return kind.sample(_generator(rng))
+
+
+def _generator(rng: np.random.Generator) -> np.random.Generator:
+    return instance(rng, np.random.Generator, "rng", "make one with np.random.default_rng(0)", MechanismError)
 
 
 def random_inertia(rng: np.random.Generator) -> np.ndarray:
     """Inertia of a random solid: trace(B) 1 - B with B positive definite obeys the triangle inequality."""
-    a = rng.normal(size=(3, 3))
+    a = _generator(rng).normal(size=(3, 3))
     b = a @ a.T
     return 0.1 * (np.trace(b) * np.eye(3) - b)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import one_of
 from ..constraints import Distance, Prescribed, Rolling, RollingBall, RollingEllipsoid, Skate, SymbolicConstraint
 from ..errors import MechanismError
 from ..joints import Free, Planar, Revolute
@@ -48,8 +49,7 @@ def car(wheelbase: float = 2.5, track: float = 1.5, radius: float = 0.3, linkage
               the front wheels' rows is redundant; "trapezoid": arms and a tie rod, which are only nearly so: ideal wheels contradict each
               other and lock, which is an error at the start
     """
-    if linkage not in ("exact", "trapezoid"):
-        raise MechanismError(f'car: linkage = {linkage!r}; it is "exact" or "trapezoid"')
+    one_of(linkage, ("exact", "trapezoid"), "car: linkage", MechanismError)
     mech = Mechanism(name="car")
     _chassis(mech, radius, mass=800.0, com=0.5 * wheelbase, length=1.5 * wheelbase, width=track)
     arm = 0.2

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import page, plot
-from ..checks import number, shown, whole_number
+from ..checks import number, shown, whole_number, yes_or_no
 from ..drawing import ffmpeg
 from ..drawing.runs import Array, Runs, named_runs
 from ..errors import StateError
+from ..plot.mechanism import LEAST_FPS
 from . import browser
 
 _MOST_PICTURES = 10_000
@@ -54,9 +55,12 @@ def write(
     named = named_runs(runs)
     target = _target(path)
     fps, speed = number(fps, "fps", StateError), number(speed, "speed", StateError)
-    if not (fps > 0.0 and speed > 0.0):
-        raise StateError(f"fps = {shown(fps)}, speed = {shown(speed)}; both need numbers > 0")
+    if not (fps >= LEAST_FPS and speed > 0.0):
+        raise StateError(f"fps = {shown(fps)}, speed = {shown(speed)}; both need numbers > 0, fps {LEAST_FPS:g} or more")
+    if not isinstance(size, (tuple, list)) or len(size) != 2:
+        raise StateError(f"size = {shown(size)}; give width and height in pixels, for example (1280, 720)")
     wide, tall = (whole_number(edge, 16, "size") for edge in size)
+    yes_or_no(dark, "dark")
     times = _times(min(run.t[0] for run in named.values()), max(run.t[-1] for run in named.values()), fps, speed)
     if _chosen(renderer) == "plot":
         if len(named) > 1:
@@ -89,7 +93,7 @@ def _target(path: str | PathLike[str]) -> Path:
 
 
 def _chosen(renderer: str | None) -> str:
-    if renderer not in (None, "page", "plot"):
+    if renderer is not None and not (isinstance(renderer, str) and renderer in ("page", "plot")):
         raise StateError(f"renderer = {shown(renderer)}; it is 'page', 'plot' or None, which takes the first that is there")
     if renderer == "page" and browser.missing():
         raise ImportError(f"renderer='page' draws with a headless Chromium: {browser.missing()}; renderer='plot' does without it")

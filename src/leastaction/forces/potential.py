@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..checks import name as checked_name
-from ..checks import number, shown
+from ..checks import names, number, shown
 from ..errors import MechanismError
 from .base import Force
 
@@ -65,6 +65,7 @@ class NonlinearSpring(Force):
             raise MechanismError(f"NonlinearSpring: between = {shown(between)}, joint = {shown(joint)}; give one of the two")
         if between is not None and not (isinstance(between, (tuple, list)) and len(between) == 2):
             raise MechanismError(f"NonlinearSpring: between = {shown(between)}; give the names of two bodies or frames")
+        names("NonlinearSpring", *(between or (joint,)))
         self.energy, self.between, self.joint = energy, between, joint
         self.parameters = _parameters(parameters, "NonlinearSpring")
 

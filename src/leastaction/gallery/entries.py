@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import examples
+from ..checks import shown, whole_number
 from ..errors import StateError
 from ..mechanism import Mechanism
 from ..model import Model
@@ -57,6 +58,7 @@ class Entry:
 
     def run(self, steps: int | None = None) -> Trajectory:
         """Simulate it: all of it, or `steps` steps."""
+        steps = None if steps is None else whole_number(steps, 1, "steps")
         model = self.build().compile()
         state = self.start(model)
         if steps is None:
@@ -251,7 +253,7 @@ def entry(name: str) -> Entry:
     >>> print(la.gallery.entry("heavy-top").title)
     Heavy top
     """
-    found = next((one for one in ENTRIES if one.name == name), None)
+    found = next((one for one in ENTRIES if isinstance(name, str) and one.name == name), None)
     if found is None:
-        raise StateError(f"the gallery has no {name!r}; it has {', '.join(map(repr, names()))}")
+        raise StateError(f"the gallery has no {shown(name)}; it has {', '.join(map(repr, names()))}")
     return found

@@ -10,6 +10,10 @@ from pathlib import Path
 from string import Template
 
 from .. import page
+from ..checks import path as checked_path
+from ..checks import shown
+from ..checks import text as checked_text
+from ..errors import StateError
 from .entries import ENTRIES, Entry, entry
 
 _HERE = Path(__file__).parent
@@ -35,9 +39,14 @@ def write(
     >>> [path.name for path in la.gallery.write(tempfile.mkdtemp(), ["heavy-top"], steps=2)]
     ['index.html', 'heavy-top.html']
     """
+    if isinstance(names, str) or not isinstance(names, Iterable) or not callable(say):
+        raise StateError(f"names = {shown(names)}, say = {shown(say)}; give a list of names, and a function (text)")
     chosen = [entry(name) for name in names] or list(ENTRIES)
-    out = Path(folder)
-    (out / PICTURES.name).mkdir(parents=True, exist_ok=True)
+    out, home = checked_path(folder, "folder"), checked_text(home, "home")
+    try:
+        (out / PICTURES.name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateError(f"cannot write into the folder {str(out)!r}: {error.strerror}") from error
     written = []
     for one in chosen:
         path = out / f"{one.name}.html"

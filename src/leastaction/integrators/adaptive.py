@@ -135,9 +135,9 @@ class AdaptiveStepper(CompiledStepper):
 
     def explain(self, status: int, residual: float) -> str:
         if status == BAD_DENSITY:
+            known = f"the step density is {self.controller.out[0]:.3g}, " if self._compiled else "the step density would become "
             return (
-                f"the step density is {self.controller.out[0] if self._compiled else float('nan'):.3g}, not positive; "
-                "it may not vary faster than the steps can follow: give a smoother density function or a smaller dt"
+                f"{known}not positive; it may not vary faster than the steps can follow: give a smoother density function or a smaller dt"
             )
         return f"{super().explain(status, residual)}, or a density that is larger there"
 

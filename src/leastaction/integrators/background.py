@@ -142,13 +142,13 @@ def switch_for(specialise: Any, model: Model, integrator: Integrator, steps: int
     if specialise is None:
         return None
     number = isinstance(specialise, (int, np.integer)) and not isinstance(specialise, bool) and specialise >= 0
-    if not number and specialise != "background":
+    if not number and not (isinstance(specialise, str) and specialise == "background"):
         words = '"background", or the number of a step, as run.specialised_from says'
         raise StateError(f"specialise = {shown(specialise)}; it is None, {words}")
     if model.specialised is not None:
         return None
     if why := integrator.why_general(model):
-        raise StateError(f"specialise = {specialise!r}: there is no code for one mechanism here, {why}; leave it out")
+        raise StateError(f"specialise = {shown(specialise)}: there is no code for one mechanism here, {why}; leave it out")
     if number:
         return Switch(int(specialise))
     if not cache.enabled():

@@ -72,7 +72,7 @@ class Variational(Integrator):
     @staticmethod
     def _check_yardstick(**choices: tuple[str, str]) -> None:
         for name, (value, own) in choices.items():
-            if value != own:
+            if not isinstance(value, str) or value != own:
                 raise StateError(
                     f"{name} = {shown(value)}; Variational has {name}={own!r}. The others, to compare with, are in leastaction.yardsticks: "
                     "from leastaction.yardsticks import Lee2016"

@@ -24,6 +24,7 @@ from ..joints.primitives import SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_
 from ..limits import Limit
 from ..mechanism import WORLD, Body, Mechanism
 from ..pose import Pose, quaternion_of_rotation, rotation_of_quaternion
+from .hanging import children_of
 from .mjcf_inertia import SMALLEST, inertias, rigid_group
 from .mjcf_loads import Loads, acting, drives, equalities, on_axes, tendons
 from .mjcf_shapes import Meshes, geom
@@ -58,6 +59,7 @@ class _Writer:
         self.loads: Mapping[str, Loads] = acting(mechanism)
         self.meshes = Meshes()
         self.drawn: list[Drawn] = []  # in the order of qpos
+        children_of(mechanism)
         self.children: dict[str, list[Body]] = {}
         for body in mechanism.bodies.values():
             self.children.setdefault(body.parent, []).append(body)
@@ -68,9 +70,6 @@ class _Writer:
     def text(self) -> str:
         m = self.mechanism
         tree = self._tree()
-        lost = [body for body in m.bodies.values() if body.name not in self._written]
-        if lost:
-            raise FormatError(f"body {lost[0].name!r} hangs on {lost[0].parent!r}, which does not hang on the world; add what is missing")
         keyframes = [self._keyframe(name, given) for name, given in m.keyframes.items()]
         parts = [
             ("asset", self.meshes.lines()), ("worldbody", tree), ("equality", equalities(m)), ("tendon", tendons(m)),
@@ -90,7 +89,6 @@ class _Writer:
     def _tree(self) -> list[str]:
         """Bodies inside of each other, without recursion: chains are long."""
         lines = self._inside(WORLD, None, 4)
-        self._written: set[str] = set()
         stack: list[tuple[Body | None, int]] = [(body, 1) for body in reversed(self.children.get(WORLD, []))]
         while stack:
             body, depth = stack.pop()
@@ -112,7 +110,6 @@ class _Writer:
         chain = [body]
         while self._is_a_link(chain[-1]):
             chain.append(self.children[chain[-1].name][0])
-        self._written.update(one.name for one in chain)
         beyond, ends = Pose(), []  # from each joint to the body at the end of the chain
         for one in reversed(chain):
             ends.append(beyond)

@@ -16,6 +16,7 @@ from ..joints.primitives import SLIDE_Z, TURN_Z, Primitive
 from ..mechanism import WORLD, Body, Frame, Mechanism
 from ..pose import Pose, rpy_of_rotation
 from .expressions import quote
+from .hanging import children_of
 
 _DEEPEST = 30  # levels that are indented; deeper ones stay there, or the file of a long chain would consist of blanks
 
@@ -25,16 +26,7 @@ def write(mechanism: Mechanism) -> str:
     if mechanism.shapes or mechanism.limits or mechanism.motors or mechanism.servos:
         what = "shapes of bodies" if mechanism.shapes else "limits of joints" if mechanism.limits else "motors or servos"
         raise FormatError(f"a .sexp file cannot hold the {what} of {mechanism.name!r}; remove them from the mechanism first")
-    children: dict[str, list[Body | Frame]] = {}
-    things: list[Body | Frame] = [*mechanism.bodies.values(), *mechanism.frames.values()]
-    for thing in things:
-        children.setdefault(thing.parent, []).append(thing)
-    written = _reached(children)
-    for thing in things:
-        if thing.name not in written:
-            known = {WORLD, *mechanism.bodies, *mechanism.frames}
-            why = "which does not exist" if thing.parent not in known else "which does not hang on the world"
-            raise FormatError(f"{thing.name!r} hangs on {thing.parent!r}, {why}; add it, or hang {thing.name!r} on something else")
+    children = children_of(mechanism)
     driven: dict[str, str] = {}
     for constraint in mechanism.constraints:
         if isinstance(constraint, Prescribed):
@@ -59,16 +51,6 @@ def write(mechanism: Mechanism) -> str:
         lines += ["  " + text for text in _constraint(mechanism, constraint)]
     lines += ["  " + _force(mechanism, force) for force in mechanism.forces]
     return "\n".join(lines) + ")\n"
-
-
-def _reached(children: dict[str, list[Body | Frame]]) -> set[str]:
-    """Names of all that hangs on the world."""
-    names, stack = set(), [WORLD]
-    while stack:
-        found = [thing.name for thing in children.get(stack.pop(), [])]
-        names.update(found)
-        stack += found
-    return names
 
 
 def _opened(thing: Body | Frame, driven: dict[str, str]) -> str:

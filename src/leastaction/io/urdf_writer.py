@@ -16,6 +16,7 @@ from ..limits import Limit
 from ..mechanism import WORLD, Body, Mechanism
 from ..pose import Pose, rpy_of_rotation
 from ..shapes import Box, Capsule, Cylinder, Mesh, PlacedShape, Shape, Sphere
+from .hanging import children_of
 
 _GRAVITY = (0.0, 0.0, -9.81)
 _NO_LIMIT = 1e308  # what stands in a file, where infinity cannot
@@ -29,6 +30,7 @@ def write(mechanism: Mechanism) -> str:
         raise FormatError(f"{mechanism.motors[0]!r} cannot be written to a .urdf file; remove the motors from the mechanism first")
     if mechanism.servos:
         raise FormatError(f"{mechanism.servos[0]!r} cannot be written to a .urdf file; remove the servos from the mechanism first")
+    children_of(mechanism)
     dynamics, gears = _dynamics(mechanism), _gears(mechanism)
     root = _root(mechanism)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(mechanism.name)}>"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import name as checked_name
-from ..checks import numbers, shown
+from ..checks import numbers, one_of, shown
 from ..errors import MechanismError
 from ..symbolic.runtime import PLACE
 from .base import Joint
@@ -73,6 +73,8 @@ class SymbolicJoint(Joint):
         if not isinstance(nq, int) or isinstance(nq, bool) or not 1 <= nq <= MOST_COORDINATES:
             raise MechanismError(f"joint {name!r}: nq = {shown(nq)}; a joint has 1 to {MOST_COORDINATES} coordinates")
         self.nq = self.nv = nq
+        if coordinates is not None and not (isinstance(coordinates, (list, tuple)) and all(isinstance(c, str) for c in coordinates)):
+            raise MechanismError(f"joint {name!r}: coordinates = {shown(coordinates)}; give a list of names, one per coordinate")
         self.coordinates = tuple(coordinates) if coordinates is not None else tuple(f"q{j}" for j in range(nq))
         if len(self.coordinates) != nq:
             raise MechanismError(f"joint {name!r}: {len(self.coordinates)} names of coordinates {self.coordinates}, but nq = {nq}")
@@ -194,8 +196,7 @@ class SymbolicJoint(Joint):
         return q
 
     def _checked_ranges(self, ranges: Any, leave: str, second_chart: Any) -> tuple[tuple[float, float] | None, ...]:
-        if leave not in LEAVE:
-            raise MechanismError(f"joint {self.name!r}: leave = {shown(leave)}; it is one of {', '.join(map(repr, LEAVE))}")
+        one_of(leave, LEAVE, f"joint {self.name!r}: leave", MechanismError)
         if ranges is None:
             return ()
         if second_chart is not None:

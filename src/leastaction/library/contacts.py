@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..checks import number, shown
+from ..checks import number, one_of, shown
 from ..errors import MechanismError
 from ..joints import SymbolicJoint
 from .curves import Curve
@@ -119,8 +119,7 @@ def _sliding(
     leave: str,
 ) -> SymbolicJoint:
     """The joint that follows a moving frame, or lets the frame's owner move instead."""
-    if carrier not in _CARRIERS:
-        raise MechanismError(f"{name}: carrier = {shown(carrier)}; it is 'parent' or 'child'")
+    one_of(carrier, _CARRIERS, f"{name}: carrier", MechanismError, "'parent' or 'child'")
     angle = _fixed_angle(spin, f"{name}: spin")
 
     def pose(q: Any, sp: Any, p: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import numbers, shown
+from ..checks import name as checked_name
+from ..checks import numbers, shown, yes_or_no
 from ..errors import MechanismError
 from .bezier import blend, slopes, weights
 
@@ -53,7 +54,9 @@ def curve(
 
     >>> helix = curve("helix", lambda s, sp, p: (sp.cos(s), sp.sin(s), p.rise * s), parameters={"rise": 0.2})
     """
-    direction = _direction(up, f"curve {name!r}: up")
+    direction = _direction(up, f"curve {checked_name(name, 'name of a curve')!r}: up")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise MechanismError(f"curve {name!r}: parameters = {shown(parameters)}; give numbers by name, as in {{'rise': 0.2}}")
 
     def frame(s: Any, sp: Any, p: Any) -> Any:
         t = sp.Symbol("curve_s", real=True)  # derivatives need a symbol, s may be an expression
@@ -88,7 +91,7 @@ def bezier_curve(control_points: ArrayLike, start: float = 0.5, up: ArrayLike = 
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
         raise MechanismError(f"bezier_curve: control_points have shape {points.shape}; they need (n, 3) with n >= 2, such as (7, 3)")
     direction, n = _direction(up, "bezier_curve: up"), len(points) - 1
-    if closed:
+    if yes_or_no(closed, "bezier_curve: closed", MechanismError):
         if len(points) < 6:
             raise MechanismError(f"bezier_curve: closed=True with {len(points)} control_points; a closed curve needs 6 or more")
         _check_seam(points)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import numbers
+from ..checks import numbers, yes_or_no
 from ..errors import MechanismError
 from ..joints import SymbolicJoint
 from .surfaces import positive
@@ -93,7 +93,7 @@ def planet_gear(fixed: float, planet: float, inside: bool = False) -> SymbolicJo
     1
     """
     fixed, planet = positive(fixed, "planet_gear: fixed"), positive(planet, "planet_gear: planet")
-    if inside and planet >= fixed:
+    if yes_or_no(inside, "planet_gear: inside", MechanismError) and planet >= fixed:
         raise MechanismError(f"planet_gear: a planet of {planet:g} m does not fit inside a ring of {fixed:g} m")
 
     def pose(q: Any, sp: Any, p: Any) -> Any:

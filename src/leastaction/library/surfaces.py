@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..checks import name as checked_name
 from ..checks import number, numbers, shown
 from ..errors import MechanismError
 from .bezier import blend, slopes, weights
@@ -62,6 +63,9 @@ def surface(
 
     >>> saddle = surface("saddle", lambda u, v, sp, p: (u, v, p.bend * u * v), parameters={"bend": 0.5})
     """
+    checked_name(name, "name of a surface")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise MechanismError(f"surface {name!r}: parameters = {shown(parameters)}; give numbers by name, as in {{'bend': 0.5}}")
 
     def frame(u: Any, v: Any, sp: Any, p: Any) -> Any:
         # derivatives need symbols, u and v may be expressions

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import shown, time_step
+from ..checks import numbers, shown, time_step
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
 from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
@@ -257,8 +257,8 @@ def _chosen(run: Trajectory, nodes: Sequence[int] | slice | None) -> NDArray[np.
     if isinstance(nodes, slice):
         chosen = every[nodes]
     else:
-        chosen = np.atleast_1d(np.asarray(nodes))
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (chosen < 0).any() or (chosen >= last).any():
+        chosen = np.atleast_1d(numbers(nodes, "nodes", StateError))
+        if chosen.ndim != 1 or (chosen % 1.0).any() or (chosen < 0).any() or (chosen >= last).any():
             raise StateError(f"nodes = {shown(nodes)}; give a slice or nodes from 0 to {last - 1}, from which steps of the run start")
     if len(chosen) == 0:
         raise StateError(f"nodes = {shown(nodes)} names none of the {last} nodes from which steps start")

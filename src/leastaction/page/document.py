@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import listed, number, numbers
+from ..checks import path as checked_path
+from ..checks import shown as in_short
+from ..checks import text as checked_text
 from ..drawing.runs import Array, Path, Runs, named_runs
 from ..errors import StateError
 from ..joints.base import frame_with_z
@@ -100,9 +103,13 @@ def make(
     (101, '<!DOCTYPE html>')
     """
     named = named_runs(runs)
+    words = {"title": title, "remark": remark, "live": live, "story": story, "code": code, "home": home}
+    title, remark, live, story, code, home = (checked_text(value, what) for what, value in words.items())
     limit = number(max_mb, "max_mb", StateError)
     reader = MeshReader(triangles if triangles is None else _positive(triangles, "triangles"))
     shown = [_Shown(label, run, reader) for label, run in named.items()]
+    if arrows is not None and not isinstance(arrows, Mapping):
+        raise StateError(f"arrows = {in_short(arrows)}; give {{name: (body or frame, vectors (T, 3))}}")
     if arrows:
         if len(shown) > 1:
             raise StateError("arrows belong to one run; write a page of this run alone")
@@ -151,8 +158,12 @@ def write(runs: Runs, path: Path, **options: Any) -> Page:
     >>> with TemporaryDirectory() as folder:
     ...     page = la.page.write({"a run": run}, f"{folder}/run.html", title="Two links")
     """
+    target = checked_path(path, "path")
     page = make(runs, **options)
-    FilePath(path).write_text(page.text, encoding="utf-8")
+    try:
+        target.write_text(page.text, encoding="utf-8")
+    except OSError as error:
+        raise StateError(f"cannot write {str(target)!r}: {error.strerror}") from error
     return page
 
 
@@ -175,9 +186,12 @@ class _Shown:
 
     def add_arrows(self, arrows: Mapping[str, tuple[str, ArrayLike]]) -> None:
         frames, nodes = self.run.model.frames, len(self.run)
-        for name, (frame, vectors) in arrows.items():
-            if frame not in frames:
-                raise StateError(f"arrow {name!r}: {frame!r} is neither a body nor a frame; give one of {listed(frames)}")
+        for name, given in arrows.items():
+            if not isinstance(given, (tuple, list)) or len(given) != 2:
+                raise StateError(f"arrow {in_short(name)} = {in_short(given)}; give (body or frame, vectors (T, 3))")
+            frame, vectors = given
+            if not isinstance(frame, str) or frame not in frames:
+                raise StateError(f"arrow {name!r}: {in_short(frame)} is neither a body nor a frame; give one of {listed(frames)}")
             values = numbers(vectors, f"arrow {name!r}", StateError, finite=False)[:nodes]
             if values.shape != (nodes, 3):
                 raise StateError(f"arrow {name!r} has shape {values.shape}; it needs three numbers for each of the {nodes} recorded nodes")
@@ -187,6 +201,8 @@ class _Shown:
         """Forces of joints and constraints, each on the body it acts on."""
         if wanted is False:
             return
+        if wanted is not True and not isinstance(wanted, (str, Sequence)):
+            raise StateError(f"reactions = {in_short(wanted)}; give names of joints and constraints, or True for all")
         found = self.run.reactions
         names = [wanted] if isinstance(wanted, str) else list(found) if wanted is True else list(wanted)
         R, p = Kinematics(self.run.model).world(self.run.q[:1])
@@ -258,9 +274,11 @@ def _outermost(points: Array) -> Array:
 
 def _check_traces(traces: Sequence[str], shown: list[_Shown]) -> None:
     known = [part.name for one in shown for part in one.run.model.parts]
+    if isinstance(traces, str) or not isinstance(traces, Sequence):
+        raise StateError(f"traces = {in_short(traces)}; give a list of bodies and frames")
     for name in traces:
-        if name not in known:
-            raise StateError(f"traces: {name!r} is neither a body nor a frame; give one of {listed(dict.fromkeys(known))}")
+        if not isinstance(name, str) or name not in known:
+            raise StateError(f"traces: {in_short(name)} is neither a body nor a frame; give one of {listed(dict.fromkeys(known))}")
 
 
 def _summary(shown: list[_Shown], live: bool) -> str:
@@ -284,6 +302,10 @@ def _facts(keyframes: int, nodes: int, error: float, triangles: int, in_files: i
 
 
 def _table(rows: Sequence[Mapping[str, str]]) -> str:
+    rows = list(rows) if isinstance(rows, Sequence) else [rows]
+    for row in rows:
+        if not isinstance(row, Mapping) or not all(isinstance(word, str) for pair in row.items() for word in pair):
+            raise StateError(f"table: {in_short(row)} is no row; each is {{column: text}}")
     if not rows:
         return ""
 
@@ -307,7 +329,7 @@ def _source(code: str) -> str:
 def _positive(value: float, what: str) -> Any:
     result = number(value, what, StateError)
     if result <= 0.0:
-        raise StateError(f"{what} = {value!r}; it needs a number > 0")
+        raise StateError(f"{what} = {in_short(value)}; it needs a number > 0")
     return result
 
 

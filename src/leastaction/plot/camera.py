@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import numbers
 from ..drawing.runs import Array
+from ..errors import StateError
 
 
 class Camera:
@@ -23,7 +25,7 @@ class Camera:
             self.toward = -np.eye(3)[1] if across == 1 else np.eye(3)[across]
             self.names = ("xyz"[horizontal], "xyz"[vertical])
         else:
-            azimuth, elevation = np.radians((-60.0, 20.0) if view is None else view)
+            azimuth, elevation = np.radians((-60.0, 20.0) if view is None else numbers(view, "view", StateError, (2,)))
             right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
             self.toward = np.array([np.cos(azimuth) * np.cos(elevation), np.sin(azimuth) * np.cos(elevation), np.sin(elevation)])
             self.matrix = np.array([right, np.cross(self.toward, right)])

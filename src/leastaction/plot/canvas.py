@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..checks import path as checked_path
+from ..checks import text as checked_text
 from ..drawing.runs import COLOURS, Array, Path, thinned
+from ..errors import StateError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +49,10 @@ def panels(rows: int, title: str, columns: int = 1, height: float = 2.3) -> tupl
     return figure, list(grid.flat)
 
 
+def headed(title: str | None, otherwise: str) -> str:
+    return checked_text(title, "title") or otherwise
+
+
 def label_y(axes: Axes, text: str) -> None:
     axes.set_ylabel(text, fontsize=9, color=_INK)
 
@@ -77,5 +84,9 @@ def logarithmic(axes: Axes, decades: int) -> None:
 
 def finish(figure: Figure, save_to: Path | None) -> Figure:
     if save_to is not None:
-        figure.savefig(save_to)
+        target = checked_path(save_to, "save_to")
+        try:
+            figure.savefig(target)
+        except (OSError, ValueError) as error:  # no such folder, or no such format
+            raise StateError(f"cannot write the picture {str(target)!r}: {error}") from error
     return figure

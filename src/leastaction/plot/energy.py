@@ -10,7 +10,7 @@ import numpy as np
 from ..analysis import energy_error
 from ..drawing.runs import Path, Runs, named_runs
 from ..trajectory import Trajectory
-from .canvas import finish, label_y, legend, line, logarithmic, panels
+from .canvas import finish, headed, label_y, legend, line, logarithmic, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def energy(runs: Runs, *, labels: Sequence[str] | None = None, title: str | None
     """
     named = named_runs(runs, labels)
     first = next(iter(named.values()))
-    figure, (above, below) = panels(2, title or f"Energy: {first.model.name}")
+    figure, (above, below) = panels(2, headed(title, f"Energy: {first.model.name}"))
     if len(named) == 1:
         _parts(above, first)
         line(below, first.t, energy_error(first), 0)

@@ -10,7 +10,7 @@ from ..drawing.labels import speed_names, units
 from ..drawing.runs import Array, Path, Runs, named_runs
 from ..errors import StateError
 from ..mechanism import Body
-from .canvas import finish, label_y, legend, line, panels
+from .canvas import finish, headed, label_y, legend, line, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def joints(
     chosen = _choose(first.model.bodies, first.model.joint_names, names)
     left_out = not names and len(chosen) < len(first.model.bodies)
     heading = f"Joints: {first.model.name}" + (f" (first {len(chosen)} of {len(first.model.bodies)})" if left_out else "")
-    figure, axes = panels(len(chosen), title or heading, columns=2, height=1.5)
+    figure, axes = panels(len(chosen), headed(title, heading), columns=2, height=1.5)
     compared = len(named) > 1
     for row, body in enumerate(chosen):
         left, right = axes[2 * row], axes[2 * row + 1]

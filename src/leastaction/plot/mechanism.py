@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import number, shown, whole_number
+from ..checks import text as checked_text
 from ..drawing import ffmpeg
 from ..drawing.runs import COLOURS, Array, Path
 from ..drawing.skeleton import CONSTRAINT, GROUND, LINK, RAIL, SPRING, Skeleton
@@ -27,6 +28,7 @@ _GROUND = "#9A9A9A"
 _WIDTHS = {LINK: 3.2, GROUND: 1.2, RAIL: 1.6, CONSTRAINT: 0.9, SPRING: 1.0}
 _MOST_NODES = 300  # of a run, to find what the picture has to hold
 _MOST_PICTURES = 10_000  # of a film
+LEAST_FPS = 1e-3  # pictures are shown for 1000 s at most
 _COILS = 8
 
 
@@ -61,7 +63,7 @@ def mechanism(
         shown = [skeleton.points(model.coordinates(q))]
         every = np.array(shown)
     camera = Camera(every, view)
-    figure, axes = _stage(camera, title or model.name)
+    figure, axes = _stage(camera, checked_text(title, "title") or model.name)
     for k, points in enumerate(shown):
         _Drawing(axes, skeleton, camera, alpha=1.0 if k == len(shown) - 1 else 0.10 + 0.25 * k / len(shown), level=10 * k).update(points)
     return finish(figure, save_to)
@@ -89,8 +91,8 @@ def animation(
     if not isinstance(run, Trajectory):
         raise StateError(f"an animation needs what simulate() returned, got a {type(run).__name__}")
     fps, speed = number(fps, "fps", StateError), number(speed, "speed", StateError)
-    if not (fps > 0.0 and speed > 0.0):
-        raise StateError(f"fps = {shown(fps)}, speed = {shown(speed)}; both need numbers > 0")
+    if not (fps >= LEAST_FPS and speed > 0.0):
+        raise StateError(f"fps = {shown(fps)}, speed = {shown(speed)}; both need numbers > 0, fps {LEAST_FPS:g} or more")
     pictures = (run.t[-1] - run.t[0]) * fps / speed + 1.0
     if pictures > _MOST_PICTURES:
         raise StateError(
@@ -100,7 +102,7 @@ def animation(
     _writer(FilePath(_path(save_to)), fps)
     skeleton = Skeleton(run.model)
     camera = Camera(_sampled(skeleton, run), view)
-    figure, axes = _stage(camera, title or run.model.name, small=True)
+    figure, axes = _stage(camera, checked_text(title, "title") or run.model.name, small=True)
     drawing = _Drawing(axes, skeleton, camera)
     clock = axes.text(0.99, 0.99, "", transform=axes.transAxes, ha="right", va="top", fontsize=8, color=_INK)
     times = np.arange(run.t[0], run.t[-1] + 1e-12, speed / fps)

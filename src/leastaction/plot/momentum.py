@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis import momentum_error
 from ..drawing.runs import Path, Runs, named_runs
-from .canvas import finish, label_y, legend, line, panels
+from .canvas import finish, headed, label_y, legend, line, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ def momentum(runs: Runs, *, labels: Sequence[str] | None = None, title: str | No
     """
     named = named_runs(runs, labels)
     first = next(iter(named.values()))
-    figure, (above, below) = panels(2, title or f"Momentum: {first.model.name}")
+    figure, (above, below) = panels(2, headed(title, f"Momentum: {first.model.name}"))
     if len(named) == 1:
         for axes, columns in ((above, first.momentum[:, :3]), (below, first.momentum[:, 3:])):
             for i, axis in enumerate("xyz"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..drawing.runs import Runs, named_runs
 from ..reactions import Reaction
-from .canvas import Array, Path, finish, label_y, legend, line, panels
+from .canvas import Array, Path, finish, headed, label_y, legend, line, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def reactions(
     chosen = list(names or list(first.reactions)[:_MOST_PANELS])
     left_out = not names and len(chosen) < len(first.reactions)
     heading = f"Reactions: {first.model.name}" + (f" (first {len(chosen)} of {len(first.reactions)})" if left_out else "")
-    figure, axes = panels(len(chosen), title or heading, columns=2, height=1.7)
+    figure, axes = panels(len(chosen), headed(title, heading), columns=2, height=1.7)
     for row, name in enumerate(chosen):
         left, right = axes[2 * row], axes[2 * row + 1]
         for i, (label, run) in enumerate(named.items()):

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed
+from ..checks import listed, shown
 from ..constraints.base import COORDINATES, GEAR, SPEEDS, Closure
 from ..coordinates import ties as tree
 from ..errors import StateError
@@ -72,8 +72,8 @@ class Reaction:
     def in_axes_of(self, frame: str) -> tuple[Array, Array]:
         """(force, moment), each (T, 3), in the axes of a body or frame, the moment about the same `point`."""
         model, poses = self._axes
-        if frame not in model.frames:
-            raise StateError(f"there is no body or frame {frame!r} to see {self.name!r} from; there are {listed(model.frames)}")
+        if not isinstance(frame, str) or frame not in model.frames:
+            raise StateError(f"there is no body or frame {shown(frame)} to see {self.name!r} from; there are {listed(model.frames)}")
         row, local = model.frames[frame]
         R = poses.R[:, row] @ local.R
         if self.force.ndim == 1:
@@ -82,6 +82,8 @@ class Reaction:
 
     def at(self, k: int) -> Reaction:
         """The same at recorded node k alone, without the time axis."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not -len(self.t) <= k < len(self.t):
+            raise StateError(f"k = {shown(k)}; there are {len(self.t)} recorded nodes, 0 to {len(self.t) - 1} or counted from the end")
         model, poses = self._axes
         wrench = None if self.wrench is None else self.wrench[k]
         return replace(
@@ -167,7 +169,7 @@ class Reactions(Mapping[str, Reaction]):
             return self._names.index(key)
         if isinstance(key, bool) or not isinstance(key, (int, np.integer)) or not -len(self._names) <= key < len(self._names):
             count = len(self._names)
-            raise StateError(f"reactions[{key!r}]: there are {count} constraints; give a number below, or one of {listed(self)}")
+            raise StateError(f"reactions[{shown(key)}]: there are {count} constraints; give a number below, or one of {listed(self)}")
         return int(key) % len(self._names)
 
     def _row(self, key: str) -> int:

@@ -27,6 +27,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import progress as checked_progress
 from ..errors import ConvergenceError, FormatError, StateError
 from ..events import Occurrence
 from ..progress import Progress
@@ -79,7 +80,7 @@ def record(path: str | PathLike[str], parts: Parts, resume: bool, progress: bool
     with made or Writer.new(where, header, start, parts.forces_of_every_step) as writer:
         most = max(1, int(_MOST_BYTES / (8 * (2 + start.q.shape[1] + 2 * start.model.nv + every))))
         nodes, began = min(16, most), writer.steps
-        with Progress(max(parts.steps - began, 0), start.dt, progress if np.isinf(parts.end) else False) as bar:
+        with Progress(max(parts.steps - began, 0), start.dt, checked_progress(progress) if np.isinf(parts.end) else False) as bar:
             while writer.steps < parts.steps and parts.t < parts.end and writer.message == start.message:
                 tick = time.perf_counter()
                 try:

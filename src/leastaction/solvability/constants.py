@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .equation import StepEquation
+from ..checks import instance, number, numbers, one_of, positive, whole_number
+from ..errors import StateError
+from .equation import StepEquation, checked_equation
 
 Array = NDArray[np.float64]
 
@@ -62,7 +64,7 @@ def certified_constants(equation: StepEquation, radius: float) -> Constants:
     >>> bool(constants.m1 < constants.m2)
     True
     """
-    radii = np.full(len(equation.q), radius)
+    radii = np.full(len(checked_equation(equation).q), positive(radius, "radius"))
     _, M1, M2 = equation.tensors.bounds(equation.q, radii, 2)
     first, second = _unfolded(M1), _unfolded(M2)
     first, second = _ABOVE * first, _ABOVE * second
@@ -85,8 +87,9 @@ def sampled_constants(equation: StepEquation, radius: float, samples: int = 100,
     >>> constants.kind
     'sampled'
     """
-    rng = np.random.default_rng(seed)
-    n = len(equation.q)
+    radius, samples = positive(radius, "radius"), whole_number(samples, 1, "samples")
+    rng = np.random.default_rng(whole_number(seed, 0, "seed"))
+    n = len(checked_equation(equation).q)
     low, high, l0, l1, l2 = np.inf, 0.0, 0.0, 0.0, 0.0
 
     def norm(matrix: Array) -> float:
@@ -123,7 +126,9 @@ def regular_step(c: Constants, speed: float) -> float:
     >>> bool(la.solvability.regular_step(constants, speed=1.0) > 0.0)  # s
     True
     """
-    a, b = c.l2 * speed**2, c.velocity_slope(speed)
+    instance(c, Constants, "c", "make it with certified_constants(equation, radius)")
+    speed = number(speed, "speed", StateError)
+    a, b = c.l2 * speed * speed, c.velocity_slope(speed)
     if c.m1 <= 0.0:
         return 0.0
     if a == 0.0:
@@ -142,8 +147,8 @@ def certified_regular_step(equation: StepEquation, radii: Array | None = None) -
     >>> bool(la.solvability.certified_regular_step(equation) > 1e-3)  # s
     True
     """
-    speed, found = float(np.linalg.norm(equation.v0)), [0.0]
-    for radius in _RADII if radii is None else radii:
+    speed, found = float(np.linalg.norm(checked_equation(equation).v0)), [0.0]
+    for radius in _RADII if radii is None else _checked_radii(radii):
         inside = radius / speed if speed > 0.0 else np.inf
         found.append(min(regular_step(certified_constants(equation, radius), speed), inside))
     return max(found)
@@ -214,6 +219,13 @@ class Bounds:
         return low
 
 
+def _checked_radii(radii: Array) -> Array:
+    given = np.atleast_1d(numbers(radii, "radii", StateError))
+    if given.ndim != 1 or not len(given) or given.min() <= 0.0:
+        raise StateError(f"radii have shape {given.shape}; give one or several numbers > 0 of coordinates, rad or m")
+    return given
+
+
 def residual_bound(equation: StepEquation, c: Constants) -> float:
     """L0 of (34) in momentum form: |e(v0)| <= h L0.
 
@@ -225,7 +237,8 @@ def residual_bound(equation: StepEquation, c: Constants) -> float:
     >>> bool(la.solvability.residual_bound(equation, constants) > 0.0)
     True
     """
-    v = equation.v0
+    v = checked_equation(equation).v0
+    instance(c, Constants, "c", "make it with certified_constants(equation, radius)")
     slope = np.einsum("abk,a,b->k", equation.M1, v, v)
     forces = 0.25 * slope + 0.5 * (equation.force - equation.damping * v)
     return 0.5 * c.l0 * float(v @ v) + float(np.linalg.norm(forces))
@@ -242,8 +255,9 @@ def paper_step(equation: StepEquation, kind: str = "certified", radii: Array | N
     >>> bool(step > 1e-4)  # s
     True
     """
-    found = []
-    for radius in (_RADII if kind == "certified" else np.geomspace(1e-4, 3.0, 5)) if radii is None else radii:
+    found, known = [], {"certified": _RADII, "sampled": np.geomspace(1e-4, 3.0, 5)}
+    checked_equation(equation)
+    for radius in known[one_of(kind, known, "kind")] if radii is None else _checked_radii(radii):
         c = certified_constants(equation, radius) if kind == "certified" else sampled_constants(equation, radius, 40)
         found.append((Bounds(c, float(np.linalg.norm(equation.v0)), residual_bound(equation, c)).step(), c))
     return max(found, key=lambda pair: pair[0])

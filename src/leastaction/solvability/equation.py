@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed
+from ..checks import instance, listed
 from ..compiling.records import allocate
 from ..errors import StateError
 from ..kernels.solvability.certificate import certify
 from ..kernels.solvability.layout import Proof
 from ..kernels.tree.evaluate import place_entry
-from ..model import Coordinates, Model
-from ..state import State
+from ..model import Coordinates, Model, checked_model
+from ..state import State, checked_state
 from .tensors import MassTensors
 
 Array = NDArray[np.float64]
@@ -38,6 +39,8 @@ class StepEquation:
     """
 
     def __init__(self, model: Model, state: State, tau: Coordinates = None, guess: Coordinates = None):
+        checked_model(model)
+        state = checked_state(state, model)
         if model.closures:
             names = listed([c.name for c in model.closures])
             raise StateError(
@@ -147,3 +150,7 @@ class StepEquation:
                 if np.abs(step).max() <= 1e-13 * max(np.abs(v).max(), 1e-300) or np.abs(e).max() <= 1e-13 * scale:
                     return v, True
         return v, bool(np.abs(self.value(v, h)).max() <= 1e-9 * scale)
+
+
+def checked_equation(value: Any) -> StepEquation:
+    return instance(value, StepEquation, "equation", "make a StepEquation(model, state)")

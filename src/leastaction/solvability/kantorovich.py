@@ -21,8 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import number, positive, shown, time_step, yes_or_no
+from ..errors import StateError
 from ..kernels.solvability.layout import DEFECT, EPSILON, ETA, LARGEST, LIMITING, ROOT, SECOND, THIRD
-from .equation import StepEquation
+from .equation import StepEquation, checked_equation
 
 Array = NDArray[np.float64]
 
@@ -72,10 +74,11 @@ def certify(equation: StepEquation, h: float, sharp: bool | None = None) -> Cert
     >>> bool(certificate.eta < certificate.largest_eta)  # then the step is solvable
     True
     """
-    proof = equation.judged(h)
+    h = time_step(h)
+    proof = checked_equation(equation).judged(h)
     out = proof.out
     largest = float(out[LARGEST])
-    if (len(equation.v0) <= SHARP if sharp is None else sharp) and np.isfinite(out[THIRD]):
+    if (len(equation.v0) <= SHARP if sharp is None else yes_or_no(sharp, "sharp")) and np.isfinite(out[THIRD]):
         largest = max(largest, _largest_eta(float(out[SECOND]), *_sharpened(equation, h)))
     return Certificate(h, float(out[ETA]), largest, proof.reach.copy(), int(out[LIMITING]))
 
@@ -151,7 +154,10 @@ def empirical_limit(equation: StepEquation, start: float, factor: float = 1.05, 
     >>> bool(la.solvability.empirical_limit(equation, start=0.01) > 0.05)  # s
     True
     """
-    h = start
+    h, longest = positive(start, "start"), number(longest, "longest", StateError)
+    checked_equation(equation)
+    if h < SHORTEST or not number(factor, "factor", StateError) > 1.0001:
+        raise StateError(f"start = {h:g} s, factor = {shown(factor)}; steps grow by the factor: give {SHORTEST:g} s and 1.0001 or more")
     while h < longest:
         if not equation.newton(h)[1]:
             return h

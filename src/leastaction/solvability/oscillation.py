@@ -16,7 +16,7 @@ from ..dynamics import explain_singular
 from ..errors import StateError
 from ..kernels.maximal.evaluate import advance
 from ..kernels.tree.evaluate import forward, place_entry
-from ..model import Model
+from ..model import Model, takes_model
 
 Array = NDArray[np.float64]
 
@@ -25,6 +25,7 @@ _EXACT = 1e-9  # relative change of the largest eigenvalue at which the iteratio
 _MOST = 200  # iterations; a chain of 1000 links needs some forty
 
 
+@takes_model
 def stable_step(model: Model, q: NDArray[np.float64]) -> float:
     """2 / omega of the fastest small oscillation under gravity and springs at q, s; infinite if nothing oscillates.
 
@@ -35,7 +36,7 @@ def stable_step(model: Model, q: NDArray[np.float64]) -> float:
     >>> round(float(la.solvability.stable_step(model, model.neutral())), 3)  # s
     0.278
     """
-    fastest = _largest_square(_Oscillation(model, q))
+    fastest = _largest_square(_Oscillation(model, model.coordinates(q)))
     return 2.0 / np.sqrt(fastest) if fastest > 0.0 else np.inf
 
 

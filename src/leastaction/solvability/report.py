@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..checks import instance, time_step
+from ..checks import instance, number, shown, time_step
 from ..errors import LeastActionError, StateError
 from ..integrators import Integrator, Trapezoid, Variational
 from ..model import Coordinates, Model, takes_model
@@ -18,6 +18,7 @@ from .oscillation import stable_step
 from .stepping import CertifiedStep
 
 LONGEST_TRIED = 10.0  # s
+_LEAST_FACTOR = 1.0001  # between one step that is tried and the next
 MUCH_LONGER = 10.0  # than the certified step of the start: steps of a run with dt="certified" may be at most this
 
 
@@ -169,6 +170,7 @@ def _joint(model: Model, j: int) -> str:
     return next(n for n in model.joint_names if model.v_slice(n).start <= j < model.v_slice(n).stop)
 
 
+@takes_model
 def certified_dt(model: Model, state: State, integrator: Integrator | None) -> tuple[CertifiedStep, float]:
     """The integrator of dt="certified", and the longest step it may make.
 
@@ -186,8 +188,8 @@ def certified_dt(model: Model, state: State, integrator: Integrator | None) -> t
         integrator = CertifiedStep(integrator)
     if not isinstance(integrator, CertifiedStep):
         raise StateError(
-            f'dt="certified" is known for Trapezoid() and CertifiedStep() only, not for {integrator!r}; leave the integrator out or give '
-            "dt in s"
+            f'dt="certified" is known for Trapezoid() and CertifiedStep() only, not for {shown(integrator)}; leave the integrator out '
+            "or give dt in s"
         )
     dt = min(MUCH_LONGER * certified(model, state), *(0.5 * stable_step(model, q) for q in (state.q, model.neutral())))
     if not np.isfinite(dt):
@@ -198,6 +200,7 @@ def certified_dt(model: Model, state: State, integrator: Integrator | None) -> t
     return integrator, float(dt)
 
 
+@takes_model
 def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
     """A sentence about how long a step from `state` may be.
 
@@ -207,6 +210,7 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
     >>> print(la.solvability.bound_in_words(model, state))
     the bound certified for Trapezoid in this state is 0.122 s; see leastaction.solvability.report
     """
+    state = checked_state(state, model)
     try:
         h = certified(model, state, tau)
     except (LeastActionError, np.linalg.LinAlgError):
@@ -215,6 +219,7 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
     return f"the bound certified for Trapezoid in this state is {h:.3g} s; see leastaction.solvability.report"
 
 
+@takes_model
 def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordinates = None, factor: float = 1.2) -> float:
     """First step of a geometric series up to 10 s that the integrator does not solve from `state`, s; infinite if there is none.
 
@@ -224,7 +229,10 @@ def tried_limit(model: Model, state: State, integrator: Integrator, tau: Coordin
     >>> bool(la.solvability.tried_limit(model, state, la.Variational()) > 0.1)  # s
     True
     """
-    forces = model.inputs(tau)[None]
+    forces, state = model.inputs(tau)[None], checked_state(state, model)
+    instance(integrator, Integrator, "integrator", "give Variational(...)")
+    if not number(factor, "factor", StateError) > _LEAST_FACTOR:
+        raise StateError(f"factor = {shown(factor)}; steps grow by it, it needs a number > {_LEAST_FACTOR}")
     h = 1e-4
     while h < LONGEST_TRIED:
         stepper = integrator.start(model, state, h)

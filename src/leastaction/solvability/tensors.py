@@ -24,7 +24,7 @@ from ..errors import StateError
 from ..joints.base import Joint
 from ..kernels.solvability.layout import Screws
 from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
-from ..model import Model
+from ..model import Model, checked_model
 
 Array = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ class MassTensors:
     """
 
     def __init__(self, model: Model):
-        self.model, self.nv = model, model.nv
+        self.model, self.nv = checked_model(model), model.nv
         tree = model.tree
         self.screws = np.concatenate([screws(b.joint) for b in model.bodies])
         self.angular = np.linalg.norm(self.screws[:, :3], axis=1)

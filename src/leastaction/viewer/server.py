@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ..checks import number, time_step, whole_number
+from ..checks import number, shown, time_step, whole_number, yes_or_no
 from ..errors import LeastActionError, StateError
 from ..integrators import Integrator
 from ..mechanism import Mechanism
@@ -28,6 +28,7 @@ from .session import Control, Session
 HOST = "127.0.0.1"  # never 0.0.0.0: whoever reaches the port moves the mechanism
 RATE = 60.0  # frames per second
 _MOST_BYTES = 4096  # of a command
+_MOST_PORT = 65535
 _LONGEST = 0.1  # s of the clock that are made up for at once
 _PREVIEW = 2.0  # s that are simulated to see how much room the motion needs
 
@@ -63,13 +64,16 @@ def view(
         raise StateError(f"view got a {type(model).__name__}; give a Model or a Mechanism")
     if state is not None and (q is not None or v is not None):
         raise StateError("give a state, or q and v, not both")
+    wanted = yes_or_no(browser, "browser")
+    if whole_number(port, 0, "port") > _MOST_PORT:
+        raise StateError(f"port = {shown(port)}; ports are numbers up to {_MOST_PORT}, and 0 is any free one")
     start = compiled.state(q, v) if state is None else state
     session = Session(compiled, start, time_step(dt), integrator, limits=limits, control=control)
     if seconds is not None and number(seconds, "seconds", StateError) <= 0.0:
-        raise StateError(f"seconds = {seconds!r}; it needs a number > 0")
-    with Server(session, whole_number(port, 0, "port")) as server:
+        raise StateError(f"seconds = {shown(seconds)}; it needs a number > 0")
+    with Server(session, int(port)) as server:
         print(f"{compiled.name}: {server.address}   (Ctrl-C ends it)", flush=True)
-        if browser:
+        if wanted:
             import webbrowser  # it looks for browsers when it is imported
 
             webbrowser.open(server.address)

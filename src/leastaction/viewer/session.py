@@ -62,9 +62,9 @@ class Session:
         if self.paused:
             return 0
         self._due += self.speed * seconds
-        wanted = math.floor(self._due / self.dt + 1e-9)
-        self.behind = wanted > _MOST_STEPS
-        steps = min(wanted, _MOST_STEPS)
+        wanted = self._due / self.dt + 1e-9
+        self.behind = wanted >= _MOST_STEPS + 1
+        steps = math.floor(min(wanted, _MOST_STEPS))
         self._due = 0.0 if self.behind else self._due - steps * self.dt
         if steps:
             self.make_steps(steps)

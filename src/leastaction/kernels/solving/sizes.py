@@ -3,6 +3,7 @@
 from ...compiling.decorators import inlined
 
 UNBOUNDED = 1e300  # a residual that is infinite or NaN is counted as larger
+NOTHING = 1e-290  # a residual below it is zero: where everything comes to rest, fractions of the last momenta cannot be told apart
 
 
 @inlined
@@ -10,7 +11,7 @@ def relative_size(value, unit):
     """value / unit, for a residual that may be zero or NaN and a unit that may be zero."""
     if value != value:
         return 10.0 * UNBOUNDED
-    return value / unit if value > 0.0 else 0.0
+    return value / max(unit, NOTHING) if value > 0.0 else 0.0
 
 
 @inlined
@@ -32,7 +33,7 @@ def judged_apart(felt, w, con, pushes, factor, size, tol):
                 for a in range(con.lam.shape[0]):
                     own = max(own, abs(con.lam[a] * con.J0[a, j]))
             if own > 0.0:
-                size = max(size, abs(w.r[j]) / (tol * own))
+                size = max(size, abs(w.r[j]) / max(tol * own, NOTHING))
     return size
 
 

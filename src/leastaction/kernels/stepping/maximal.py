@@ -149,7 +149,7 @@ EQUATIONS = Equations(evaluate_step, choose, solve_linear, move, learn_curvature
 def momentum_scale(m, net, flow, h, tol):
     """What momenta are compared with: the sum of the bodies' momenta, whatever their directions, but not below what is rounded.
 
-    Where nothing moves, positions are still rounded, and to put that right takes impulses.
+    Where nothing moves, positions are still rounded, and to put that right takes impulses; dampers feel it as a motion.
     """
     angular, linear, mass, inertia = 0.0, 0.0, 0.0, 0.0
     for i in range(1, flow.target.shape[0]):
@@ -158,6 +158,8 @@ def momentum_scale(m, net, flow, h, tol):
         mass += net.body[i, MASS]
         inertia += max(net.body[i, INERTIA], net.body[i, INERTIA + 3], net.body[i, INERTIA + 5])
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * net.extent, inertia))
+    if m.has_dampers:
+        top = max(top, 5e-16 / tol * largest(m.damping) * max(1.0, net.extent, largest_compared(net, flow)))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(flow.load, 0, flow.load.shape[0]))
     return max(top, largest_law_impulse(flow.laws, h))
