@@ -164,6 +164,16 @@ def test_a_user_without_a_home(folder, capsys, monkeypatch, tmp_path):
     assert cache.folder().name.startswith("leastaction-")
 
 
+def test_a_folder_for_one_process_goes_with_it():
+    """Not with a child that was forked from it."""
+    code = "import os\nfrom leastaction.compiling import cache\nmade = cache.folder()\nif os.fork() == 0: raise SystemExit\n"
+    code += "os.wait()\nprint(made, made.is_dir())"
+    place = {"PYTHONPATH": str(Path(leastaction.__file__).parent.parent), "LEASTACTION_CACHE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | place, capture_output=True, text=True, check=True)
+    path, was_there = done.stdout.split()
+    assert was_there == "True" and not Path(path).exists()
+
+
 def test_many_processes_on_an_empty_cache(folder):
     code = f"SOURCE = {SOURCE!r}\n{USE}"
     place = {"PYTHONPATH": str(Path(leastaction.__file__).parent.parent)}

@@ -14,6 +14,7 @@ Functions of users (`CustomForce`) are compiled in every process: what they depe
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import inspect
 import os
@@ -110,7 +111,15 @@ def folder() -> Path:
                     return place
             except OSError:
                 continue
-    return Path(tempfile.mkdtemp(prefix="leastaction-"))
+    made = Path(tempfile.mkdtemp(prefix="leastaction-"))
+    atexit.register(_remove, made, os.getpid())
+    return made
+
+
+def _remove(made: Path, maker: int) -> None:
+    """A folder for this process alone; children that were forked leave it to the one that made it."""
+    if os.getpid() == maker:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def places() -> list[Path]:
