@@ -65,6 +65,7 @@ def test_forces_are_felt_or_refused(integrator):
         assert np.abs(got - wanted).max() < 0.05 * np.abs(wanted - exact(without, reached)).max(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: f"{type(i).__name__}-{getattr(i, 'quadrature', '')}")
 def test_symbolic_joints_charts_and_loops_are_known_or_refused(integrator):
     everything = isinstance(integrator, (la.Variational, la.Maximal, la.Midpoint, la.RK4))  # these refuse nothing here

@@ -26,6 +26,7 @@ def made_by(section, base, tmp_path, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------- forces
 
 
+@pytest.mark.slow
 def test_forces(tmp_path, monkeypatch):
     forces_of_the_page(tmp_path, monkeypatch, FEW)
 

@@ -8,6 +8,8 @@ from leastaction.integrators.composition import SCHEMES, composition_lengths
 from leastaction.reference import ode
 from leastaction.yardsticks import Lee2016
 
+QUADRATURES = ("trapezoid", pytest.param("midpoint", marks=pytest.mark.slow))  # which makes all stages compile once more
+
 
 def fitted_order(model, state, integrator, counts, duration, **options):
     """Slope of log(error) over log(dt) against an independent solution of the continuous equations."""
@@ -56,7 +58,7 @@ def test_lengths_are_symmetric_and_cancel_the_odd_powers(scheme):
         assert abs(np.sum(gammas**5)) < 1e-13
 
 
-@pytest.mark.parametrize("quadrature", ("trapezoid", "midpoint"))
+@pytest.mark.parametrize("quadrature", QUADRATURES)
 def test_compiled_and_restarted_stages_agree(quadrature):
     """The composed time loop is the plain integrator, started anew for every stage."""
     model = la.examples.random_tree(5, seed=3).compile()
@@ -86,7 +88,7 @@ def led_four_bar():
     return model, model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3, "rod4": 0.3}, hold=["rod1"])
 
 
-@pytest.mark.parametrize("quadrature", ("trapezoid", "midpoint"))
+@pytest.mark.parametrize("quadrature", QUADRATURES)
 @pytest.mark.parametrize("linkage", (four_bar, led_four_bar))
 @pytest.mark.parametrize("order", (4, 6))
 def test_order_with_constraints(linkage, order, quadrature):

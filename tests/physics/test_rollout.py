@@ -138,7 +138,10 @@ PARAMETERS = {
     r"member 1 \(mass = -1, length = 1, stiffness = 1\): .*mass": lambda make: la.rollout(
         make, parameters={"mass": [1.0, -1.0], "length": 1.0, "stiffness": 1.0}, dt=0.01, steps=1
     ),
-    r"parameters\['mass'\]: member 1 has nan": lambda make: la.rollout(make, parameters={"mass": [1.0, np.nan]}, dt=0.01, steps=1),
+    r"parameters\['mass'\]: member 1 has nan": lambda make: la.rollout(
+        make, parameters={"mass": [1.0, np.nan], "length": 1.0, "stiffness": 1.0}, dt=0.01, steps=1
+    ),
+    "does not take them, missing a required argument: 'length'": lambda make: la.rollout(make, parameters={"mass": 1.0}, dt=0.01, steps=1),
     r"different sizes: 2 in parameters\['mass'\], 3 in parameters\['length'\]": lambda make: la.rollout(
         make, parameters={"mass": [1.0, 2.0], "length": [1.0, 2.0, 3.0], "stiffness": 1.0}, dt=0.01, steps=1
     ),

@@ -23,8 +23,8 @@ def name(page):
 def with_examples():
     for page in PAGES:
         if BLOCK.search(page.read_text(encoding="utf-8")):
-            # that one compiles a law on a body with every integrator; its sections run in tests/extending
-            yield pytest.param(page, marks=pytest.mark.slow) if page.name == "extending.md" else page
+            # laws on bodies make every integrator compile once more
+            yield pytest.param(page, marks=pytest.mark.slow) if page.name in ("extending.md", "forces.md") else page
 
 
 @pytest.mark.parametrize("page", list(with_examples()), ids=name)
