@@ -5,24 +5,11 @@ import time
 
 import numpy as np
 import pytest
+from support.public_calls import Broken
 
 import leastaction as la
 from leastaction.errors import LeastActionError
 from leastaction.forces import Force
-
-
-class Broken:
-    """Fails whatever is asked of it."""
-
-    def __repr__(self):
-        raise RuntimeError("no words")
-
-    def __float__(self):
-        raise RuntimeError("no number")
-
-    def __array__(self, *arguments, **options):
-        raise RuntimeError("no array")
-
 
 ODD = [
     [1j, 0.0], np.array([1.0 + 0j, 2.0]), 1j, [10**400, 0], 10**400, 10**5000, "ab", "3", ["1",
