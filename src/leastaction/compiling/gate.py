@@ -78,7 +78,8 @@ def _with_seldom_garbage_collection() -> Iterator[None]:
 
 
 def _give_memory_back() -> None:
-    """What the compiler has freed, glibc keeps for the process; systems without glibc have no such call."""
+    """What the compiler has left as garbage; and what it has freed, which glibc keeps for the process.  Other systems have no such call."""
+    gc.collect()
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -123,6 +124,8 @@ class Entry:
         if found is None:
             with _with_seldom_garbage_collection(), quick_comparison_of_flags(), short_names():
                 found = self.dispatcher if config.DISABLE_JIT else self._machine_code(tuple(typeof(a) for a in arguments))
+            if modules.is_generated(self.py_func.__module__):
+                _give_memory_back()
             if canaries.ON:
                 found = canaries.guarded(found, str(self), self.parameters)
             self._compiled[kinds] = found
@@ -136,7 +139,6 @@ class Entry:
         if modules.is_generated(self.py_func.__module__):  # there may be many: what only compiling needs is given back
             forget_intermediate_code(version.library)
             forget_versions_for(self.dispatcher, modules.is_generated)
-            _give_memory_back()
         return found
 
     def __repr__(self) -> str:
