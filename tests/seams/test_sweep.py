@@ -277,4 +277,4 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     kept = la.Sweep.read(tmp_path / "s.h5")
     assert (~kept.failed).sum() == 3 and all(kept.results[k] == k for k in np.flatnonzero(~kept.failed))
     with ThreadPoolExecutor(1) as pool:
-        assert la.sweep(lambda x: x, {"x": range(8)}, executor=pool, store=tmp_path / "s.h5", resume=True).results == list(range(8))
+        assert la.sweep(lambda x: x, {"x": range(8)}, executor=pool, store=tmp_path / "s.h5", resume=np.True_).results == list(range(8))

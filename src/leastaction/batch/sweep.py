@@ -183,11 +183,12 @@ class _Run:
     def take_up(self, resume: Sweep | bool | None, path: str | PathLike[str] | None) -> None:
         """What an earlier sweep has made."""
         made: dict[int, Any] = {}
+        resume = bool(resume) if isinstance(resume, np.bool_) else resume
         if isinstance(resume, Sweep):
             if not same(resume.points, self.points):
                 raise StateError("resume: that sweep is none of these points; give the same parameters, or leave resume out")
             made = {k: resume.results[k] for k in np.flatnonzero(~resume.failed).tolist()}
-        elif resume is not None and not isinstance(resume, (bool, np.bool_)):
+        elif resume is not None and not isinstance(resume, bool):
             raise StateError(f"resume = {shown(resume)}; give an earlier Sweep, or True with the store to go on with")
         if path is not None:
             self.store = Store(path, self.points, resume is True)

@@ -47,7 +47,6 @@ if AVAILABLE:
         from numba.core.event import Listener, register
         from numba.core.serialize import dumps
         from numba.core.targetconfig import TargetConfig
-        from numba.core.typed_passes import AnnotateTypes
     except ImportError as error:
         AVAILABLE = False
         warnings.warn(
@@ -168,10 +167,7 @@ if AVAILABLE:
 
         def define_pipelines(self):
             self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-            pipelines = super().define_pipelines()
-            for pipeline in pipelines:  # nobody looks at listings of types, for which Numba would keep all that it knows of a function
-                pipeline.passes = [(step, words) for step, words in pipeline.passes if step is not AnnotateTypes]
-            return pipelines
+            return super().define_pipelines()
 
     class _ApartCompiler(_InnerCompiler):
         library = _ApartLibrary
