@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from . import cache
 from .decorators import inlined
-from .numba_private import PUBLIC_OPTIONS, forget_intermediate_code
+from .numba_private import PUBLIC_OPTIONS, forget_intermediate_code, lean_compilation
 
 _POINTER = types.CPointer(types.float64)
 _FORCE = types.void(types.float64, _POINTER, types.int64, _POINTER, _POINTER, types.int64)
@@ -76,13 +76,15 @@ def compile_force(function):
             for k in range(nv):
                 tau[k] = np.nan
 
-    code = _light(cfunc(_FORCE)(call))
+    code = _compiled(_FORCE, call)
     code.trace = trace
     return code
 
 
-def _light(code):
-    """The same machine code without what only compiling needs."""
+def _compiled(signature, function, **options):
+    """Machine code without what only compiling needs."""
+    with lean_compilation():
+        code = cfunc(signature, **options)(function)
     forget_intermediate_code(getattr(code, "_library", None))
     return code
 
@@ -92,14 +94,14 @@ def compile_answer(function, on_disk: bool = True):
     if config.DISABLE_JIT:
         return Plain(function)
     if not on_disk:
-        return _light(cfunc(_ANSWER)(function))
+        return _compiled(_ANSWER, function)
     with cache.storing("generated") as stored:
         try:
-            return _light(cfunc(_ANSWER, cache=stored, **PUBLIC_OPTIONS)(function))
+            return _compiled(_ANSWER, function, cache=stored, **PUBLIC_OPTIONS)
         except RuntimeError:  # Numba keeps no code of functions without a file
             if not stored:
                 raise
-    return _light(cfunc(_ANSWER, **PUBLIC_OPTIONS)(function))
+    return _compiled(_ANSWER, function, **PUBLIC_OPTIONS)
 
 
 @intrinsic

@@ -24,7 +24,7 @@ import numpy as np
 from numba import config, typeof
 
 from . import canaries, modules
-from .numba_private import forget_intermediate_code, forget_versions_for, quick_comparison_of_flags, short_names
+from .numba_private import forget_intermediate_code, forget_versions_for, lean_compilation
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 
@@ -122,7 +122,7 @@ class Entry:
         """The machine code for arguments of these kinds."""
         found = self._compiled.get(kinds)
         if found is None:
-            with _with_seldom_garbage_collection(), quick_comparison_of_flags(), short_names():
+            with _with_seldom_garbage_collection(), lean_compilation():
                 found = self.dispatcher if config.DISABLE_JIT else self._machine_code(tuple(typeof(a) for a in arguments))
             if modules.is_generated(self.py_func.__module__):
                 _give_memory_back()

@@ -39,9 +39,9 @@ if AVAILABLE:
     try:
         from llvmlite.binding import Linkage, parse_bitcode
         from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassManager, NewPassManager
-        from numba.core import ccallback, cgutils, dispatcher, funcdesc, types
+        from numba.core import ccallback, cgutils, config, dispatcher, funcdesc, types
         from numba.core.caching import FunctionCache, IndexDataCacheFile
-        from numba.core.codegen import JITCodeLibrary
+        from numba.core.codegen import CPUCodegen, JITCodeLibrary
         from numba.core.compiler import Compiler
         from numba.core.compiler_lock import global_compiler_lock
         from numba.core.event import Listener, register
@@ -57,6 +57,7 @@ if AVAILABLE:
         )
 
 _LONG_NAME = 200  # letters
+_USES = 16  # of a pass builder
 
 #: dispatchers whose compilation is announced
 announced: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -181,7 +182,13 @@ if AVAILABLE:
             return pipelines
 
     @contextmanager
-    def quick_comparison_of_flags() -> Iterator[None]:
+    def lean_compilation() -> Iterator[None]:
+        """What Numba compiles inside takes less time and leaves less behind.  One thread at a time, as Numba itself is changed."""
+        with global_compiler_lock, _quick_comparison_of_flags(), _short_names(), _few_pass_builders():
+            yield
+
+    @contextmanager
+    def _quick_comparison_of_flags() -> Iterator[None]:
         """Numba compares the flags of functions tens of thousands of times, each time by making two dictionaries of all options."""
         hash_before, equality_before = TargetConfig.__hash__, TargetConfig.__eq__
 
@@ -202,9 +209,8 @@ if AVAILABLE:
         finally:
             TargetConfig.__hash__, TargetConfig.__eq__ = hash_before, equality_before
 
-
     @contextmanager
-    def short_names() -> Iterator[None]:
+    def _short_names() -> Iterator[None]:
         """Numba names a function after the types of its arguments, all arrays of all records: some thousand letters in every call of it, to
         be written, read and kept for ever.  Here a long name ends in its hash."""
         long_name = funcdesc.default_mangler
@@ -220,6 +226,26 @@ if AVAILABLE:
             yield
         finally:
             funcdesc.default_mangler = long_name
+
+    @contextmanager
+    def _few_pass_builders() -> Iterator[None]:
+        """llvmlite never gives back a kilobyte and a half of each, and Numba makes one for every function.  A builder gets slower with use,
+        so it is not kept for long."""
+        new_builder = CPUCodegen._pass_builder
+        made: dict[Any, list[Any]] = {}
+
+        def shared_builder(codegen, **choices):
+            key = (codegen, *sorted(choices.items()))
+            if not made.get(key):
+                made[key] = [new_builder(codegen, **choices)] * _USES
+            return made[key].pop()
+
+        if not config.LLVM_PASS_TIMINGS:  # which are kept by the builder
+            CPUCodegen._pass_builder = shared_builder
+        try:
+            yield
+        finally:
+            CPUCodegen._pass_builder = new_builder
 
     for _manager in (FunctionPassManager, ModulePassManager):  # llvmlite wrote how they are disposed of where Python does not find it
         if "_dispose" not in vars(_manager):
@@ -390,5 +416,5 @@ else:
     def forget_versions_for(entry: Any, modules: Callable[[str], bool]) -> None:
         """Numba keeps them."""
 
-    checked_cache = quick_comparison_of_flags = short_names = nullcontext  # which takes an argument too
+    checked_cache = lean_compilation = nullcontext  # which takes an argument too
     ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS

@@ -1,0 +1,92 @@
+"""What compiling leaves behind in the process, and that Numba is as it was afterwards."""
+
+import ctypes
+import gc
+import math
+import threading
+
+import pytest
+from numba import config
+
+from leastaction.compiling import numba_private
+from leastaction.compiling.address import compile_force
+
+pytestmark = pytest.mark.skipif(
+    bool(config.DISABLE_JIT) or not numba_private.AVAILABLE, reason="about machine code made with the private parts of Numba"
+)
+
+
+class _MallocInfo(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+    ]
+
+
+def bytes_in_use() -> int:
+    """All that C and C++ hold in this process."""
+    try:
+        mallinfo = ctypes.CDLL(None).mallinfo2
+    except (AttributeError, OSError, TypeError):
+        pytest.skip("needs the mallinfo2 of glibc 2.33")
+    mallinfo.restype = _MallocInfo
+    gc.collect()
+    found = mallinfo()
+    return found.uordblks + found.hblkhd
+
+
+def spring(stiffness):
+    def force(t, q, v, tau):
+        tau[0] -= stiffness * math.sin(q[0])
+
+    return force
+
+
+def test_a_function_of_the_user_leaves_little_behind():
+    for k in range(3):
+        compile_force(spring(1.0 + k))
+    before = bytes_in_use()
+    for k in range(8):
+        compile_force(spring(10.0 + k))
+    assert bytes_in_use() - before < 8 * 70_000  # 130,000 each with a pass builder for every function
+
+
+def methods():
+    return (
+        numba_private.CPUCodegen._pass_builder, numba_private.funcdesc.default_mangler,
+        numba_private.TargetConfig.__hash__, numba_private.TargetConfig.__eq__,
+    )  # fmt: skip
+
+
+def test_numba_is_as_before():
+    before = methods()
+    with pytest.raises(RuntimeError, match="of the test"), numba_private.lean_compilation():
+        assert all(now is not then for now, then in zip(methods(), before, strict=True))
+        with numba_private.lean_compilation():
+            pass
+        assert all(now is not then for now, then in zip(methods(), before, strict=True))
+        raise RuntimeError("of the test")
+    assert methods() == before
+
+
+def test_two_threads_do_not_mix_up_what_was_before():
+    before, inside, seen, left = methods(), threading.Event(), threading.Event(), threading.Event()
+
+    def first():
+        with numba_private.lean_compilation():
+            inside.set()
+            seen.wait(0.2)  # the second does not get in while this one is inside
+        left.set()
+
+    def second():
+        inside.wait(10)
+        with numba_private.lean_compilation():
+            seen.set()
+            left.wait(10)
+
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert methods() == before
