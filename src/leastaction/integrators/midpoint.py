@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assembly.closing import tie
 from ..checks import listed, number, shown
 from ..compiling.records import allocate
-from ..coordinates import ties as tree
 from ..coordinates.frames import make_frames
 from ..dynamics import explain_singular
 from ..errors import StateError
@@ -22,7 +20,7 @@ from ..kernels.tree.layout import Actuation, Charts
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_evaluations, checked_tolerance
-from .variational import place_in_tree, place_stages, put_tied_node, restart_tree
+from .variational import place_in_tree, place_stages, put_tied_node, restart_tree, tied
 
 
 class Midpoint(Integrator):
@@ -103,11 +101,7 @@ class MidpointStepper(CompiledStepper):
     def __init__(self, integrator: Midpoint, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
         self.work, self.memory = model.make_work(Actuation, Charts), make_memory(state.t)
-        self.ties: tree.Ties | None = None
-        if model.closures:
-            self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
-            self.ties.least[:] *= tree.rounding(integrator.tol)
-            self.multipliers, self.keeps_constraints = len(self.ties.lam), True
+        self.ties = tied(self, state)
         self.restart(state)
         self.set_up()
 

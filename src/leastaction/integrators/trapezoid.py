@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..assembly.closing import explain_dependent
 from ..dynamics import explain_singular
 from ..dynamics.discrete import increment
 from ..kernels.solving.memory import TIME, make_memory
 from ..kernels.stepping import trapezoid as kernels
-from ..kernels.stepping.record import Record, put_node
+from ..kernels.stepping.record import Record
 from ..kernels.stepping.variational import Options
 from ..kernels.tree.layout import Actuation, Charts
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
 from .base import KICKED_MOMENTUM, CompiledStepper, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
+from .variational import put_tied_node, tied
 
 
 class Trapezoid(Integrator):
@@ -52,7 +54,7 @@ class Trapezoid(Integrator):
         return True
 
     def start_composed(self, model: Model, state: State, dt: float, gammas: NDArray[np.float64]) -> TrapezoidStepper:
-        self.refuse_constraints(model)
+        self.refuse_overheld(model, state)
         return TrapezoidStepper(self, model, state, dt, gammas)
 
     def longest_turn(self, model: Model) -> float:
@@ -101,15 +103,18 @@ class TrapezoidStepper(CompiledStepper):
         self.work, self.memory = model.make_work(Actuation, Charts), make_memory(state.t)
         self.work.q[:] = state.q
         self.work.target[:] = state.p
-        self.trapezoid = kernels.make_trapezoid(model.nq, model.nv)
+        self.ties = tied(self, state)
+        self.trapezoid = kernels.make_trapezoid(model.nq, model.nv, self.multipliers)
         self.trapezoid.v[:] = state.v
         numbers = Options(dt, integrator.tol, RETRACTIONS[integrator.retraction], integrator.max_evaluations, 0)
         self.arrays = kernels.Arrays(
-            model.tree, self.work, model.make_work(), self.trapezoid, np.array(gammas, dtype=float), self.memory, numbers
+            model.tree, self.work, model.make_work(), self.trapezoid, self.ties, np.array(gammas, dtype=float), self.memory, numbers
         )  # fmt: skip
         self.compile(kernels.run)
 
     def place_starts(self, many: Starts):
+        if self.ties is not None:  # which rows are kept depends on the start
+            return None
         places = [(self.work.q, many.q), (self.work.target, many.p), (self.trapezoid.v, many.v)]
         return [*self.place_times(many, self.memory), *places]
 
@@ -118,10 +123,12 @@ class TrapezoidStepper(CompiledStepper):
         return self.work.q, self.work.target
 
     def write(self, record: Record) -> None:
-        put_node(record, float(self.memory[TIME]), self.work.q, self.work.target)
+        put_tied_node(record, self.memory, self.work, self.ties, self.trapezoid.impulse)
 
     def explain(self, status: int, residual: float) -> str:
         i = self.integrator
         singular = explain_singular(self.model, self.work.q)
+        if not singular and self.ties is not None:
+            singular = explain_dependent(self.model, self.work.q, self.memory[TIME])
         remedies = ["a smaller dt (see leastaction.solvability)"]
         return singular or self.in_words(status, residual, remedies, i.max_evaluations, i.tol, "the largest momentum")

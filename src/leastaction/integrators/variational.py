@@ -125,11 +125,7 @@ class VariationalStepper(CompiledStepper):
         super().__init__(integrator, model, dt)
         self.work, self.memory = model.make_work(Actuation, Charts), np.zeros(SIZE)
         self.middle = model.make_middle() if integrator.quadrature == "midpoint" else None
-        self.ties: tree.Ties | None = None
-        if model.closures:
-            self.ties, self.redundant = tie(model, state.q, state.v, state.t, dt)
-            self.ties.least[:] *= tree.rounding(integrator.tol)
-            self.multipliers, self.keeps_constraints = len(self.ties.lam), True
+        self.ties = tied(self, state)
         self.restart(state)
         self.set_up()
 
@@ -206,6 +202,17 @@ class VariationalStepper(CompiledStepper):
         return ["a smaller dt", *stiff]
 
 
+def tied(stepper: CompiledStepper, state: State) -> tree.Ties | None:
+    """The constraints of a simulation in joint coordinates that starts here; what its stepper says of them."""
+    model, tol = stepper.model, stepper.integrator.shared_tolerance
+    if not model.closures:
+        return None
+    ties, stepper.redundant = tie(model, state.q, state.v, state.t, stepper.dt)
+    ties.least[:] *= tree.rounding(tol)
+    stepper.multipliers, stepper.keeps_constraints = len(ties.lam), True
+    return ties
+
+
 def restart_tree(work: Work, memory: NDArray[np.float64], ties: tree.Ties | None, state: State, dt: float) -> None:
     """The memory of a simulation in joint coordinates as if it began here."""
     work.q[:], work.target[:], work.d[:] = state.q, state.p, dt * state.v
@@ -219,10 +226,15 @@ def place_in_tree(work: Work, many: Starts, d: NDArray[np.float64]) -> list[tupl
     return [(work.q, many.q), (work.target, many.p), (work.d, d)]
 
 
-def put_tied_node(record: Record, memory: NDArray[np.float64], work: Work, ties: tree.Ties | None) -> None:
-    """The present node of a simulation in joint coordinates as the next row of the record."""
-    error = 0.0 if ties is None else float(np.abs(ties.value).max(initial=0.0))
-    put_node(record, float(memory[TIME]), work.q, work.target, error, None if ties is None else ties.lam)
+def put_tied_node(
+    record: Record, memory: NDArray[np.float64], work: Work, ties: tree.Ties | None, impulses: NDArray[np.float64] | None = None
+) -> None:
+    """The present node of a simulation in joint coordinates as the next row of the record; impulses: of the step, if not `ties.lam`."""
+    if ties is None:
+        put_node(record, float(memory[TIME]), work.q, work.target)
+    else:
+        error = float(np.abs(ties.value).max(initial=0.0))
+        put_node(record, float(memory[TIME]), work.q, work.target, error, ties.lam if impulses is None else impulses)
 
 
 class ComposedStepper(InStages, VariationalStepper):

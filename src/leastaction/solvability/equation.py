@@ -44,7 +44,7 @@ class StepEquation:
         if model.closures:
             names = listed([c.name for c in model.closures])
             raise StateError(
-                f"Trapezoid does not keep the constraints {names} of {model.name!r}: no step of it can be certified; "
+                f"the proof does not cover constraints, and {model.name!r} has {names}: no step can be certified; "
                 "leastaction.solvability.report(...) tries steps of Variational instead"
             )
         kinked = [*(f"servo {s.name!r}" for s in model.servos), *(f"dry friction of joint {j!r}" for j in model.joints_with_dry_friction)]

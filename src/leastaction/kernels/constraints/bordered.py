@@ -5,9 +5,12 @@
 J is the O(n) Newton matrix of the tree, so m rows cost m solves with one factorisation.  Y and S are kept as long as that is.
 """
 
-from ...compiling.decorators import inlined
-from ..solving.dense import rank_factor, rank_solve
+from ...compiling.decorators import inlined, kernel
+from ...lie.algebra import store3
+from ..solving.dense import lu_solve, rank_factor, rank_solve
+from ..tree.drnea import displace
 from ..tree.law_couplings import newton_direction
+from ..tree.layout import DT, DU, DW
 from .ties import RANK, constrain_end, end_jacobian
 
 TIGHTER = 0.1  # than momenta: errors of closures are seen as they are, and Newton's last correction mostly leaves far less
@@ -30,6 +33,17 @@ def constrained_residual(m, w, con, t, h):
         for j in range(w.r.shape[0]):
             w.r[j] -= con.lam[a] * con.J0[a, j]
     constrain_end(m, w, con, t, h)
+
+
+@kernel
+def hold(m, w, con, t, h):
+    """The same where the residual has not left the displacements of the bodies, which are written."""
+    for i in range(1, m.link.shape[0]):
+        c, u, shift = displace(m, w, i)
+        w.row[i, DW] = c
+        store3(w.row, i, DU, u)
+        store3(w.row, i, DT, shift)
+    constrained_residual(m, w, con, t, h)
 
 
 @inlined
@@ -68,6 +82,22 @@ def border(sweeps, m, w, mid, con, h, t):
             con.Y[a, j] = w.z[j]
     for j in range(nv):
         w.r[j] = con.keep[j]
+    factorise_border(con)
+
+
+@inlined
+def border_dense(con, J, pivot):
+    """The same for the factors of a dense matrix, and J1 at hand."""
+    rows, nv = con.J0.shape
+    for a in range(rows):
+        for j in range(nv):
+            con.Y[a, j] = con.J0[a, j]
+        lu_solve(J, pivot, nv, con.Y[a])
+    factorise_border(con)
+
+
+@inlined
+def factorise_border(con):
     products(con.J1, con.Y, con.S)
     con.rank[RANK] = rank_factor(con.S, con.swap)
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import floats, integers
 from ...joints import dispatch
-from ...lie.algebra import store3
-from ..constraints.bordered import constrained_residual, correct, impulse_size, keep_impulses, products, set_scales, violation
-from ..constraints.ties import RANK, Ties, constrain_node
+from ..constraints.bordered import border_dense, correct, hold, impulse_size, keep_impulses, set_scales, violation
+from ..constraints.ties import Ties, constrain_node
 from ..constraints.ties import gradients as constraint_gradients
 from ..lagrangian import balls
 from ..lagrangian.derivatives import curvatures, gradients
@@ -27,7 +26,7 @@ from ..lagrangian.frames import Frames
 from ..lagrangian.laws import add_law_damping, add_law_forces
 from ..lagrangian.layout import Lagrangian
 from ..solving.choice import OLD, choose_soonest, grow_old, learn_rate
-from ..solving.dense import lu_factor, lu_solve, rank_factor
+from ..solving.dense import lu_factor, lu_solve
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import CAREFUL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, judged_apart, largest, relative_size
@@ -46,8 +45,8 @@ from ..tree.actuation import (
     turns,
 )
 from ..tree.charts import switch_charts
-from ..tree.drnea import displace, set_node
-from ..tree.layout import DT, DU, DW, KIND, NV, QI, VI, P, R, Tree, Work
+from ..tree.drnea import set_node
+from ..tree.layout import KIND, NV, QI, VI, P, R, Tree, Work
 from ..tree.loads import calls_user_functions, custom_forces
 from ..tree.step import advance_coordinates, give_up, start_step
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
@@ -165,17 +164,6 @@ def jacobian(how, a, J):
 
 
 @kernel
-def hold(m, w, con, t, h):
-    """Let the constraints act: r -= Dh(q)' lam, con.value = h(q + d); t at the end of the step.  Writes the displacements of the bodies."""
-    for i in range(1, m.link.shape[0]):
-        c, u, shift = displace(m, w, i)
-        w.row[i, DW] = c
-        store3(w.row, i, DU, u)
-        store3(w.row, i, DT, shift)
-    constrained_residual(m, w, con, t, h)
-
-
-@kernel
 def border(m, frames, w, newton, end, con, t, h):
     """Y and the factorised Schur complement for the factors of the Jacobian just made.  `end` becomes the node at the end of the step."""
     for j in range(w.q.shape[0]):
@@ -186,12 +174,7 @@ def border(m, frames, w, newton, end, con, t, h):
     constraint_gradients(m, w, con, con.end, con.apart_end, end.row, R, P, end.S0, t, h, con.J1)
     if has_balls(frames):
         balls.per_increment(frames, w.d, con.J1)
-    for a in range(con.J0.shape[0]):
-        for j in range(con.J0.shape[1]):
-            con.Y[a, j] = con.J0[a, j]
-        lu_solve(newton.J, newton.pivot, con.J0.shape[1], con.Y[a])
-    products(con.J1, con.Y, con.S)
-    con.rank[RANK] = rank_factor(con.S, con.swap)
+    border_dense(con, newton.J, newton.pivot)
 
 
 # ------------------------------------------------------------------------------------------------------------- equations

@@ -5,6 +5,8 @@ Momenta at both ends, in left-trivialised variations, S(x) = dtau^-1_x on ball a
     p_k     = S(hv)'  [M(q_k) + M(q_{k+1})] v / 2 - h/2 [dT/dq (q_k, v)     + f(q_k, v)]
     p_{k+1} = S(-hv)' [M(q_k) + M(q_{k+1})] v / 2 + h/2 [dT/dq (q_{k+1}, v) + f(q_{k+1}, v)]
 T = v' M v / 2 and f all forces, those of potentials included.  Every term is a sweep over the tree.
+
+With constraints `con` (else None) p_k - Dh(q_k)' lam is what arrived there, and h(q_{k+1}) = 0: see kernels/constraints/bordered.py.
 """
 
 from typing import NamedTuple
@@ -16,6 +18,8 @@ from ...compiling.decorators import entry, inlined, kernel
 from ...compiling.records import allocate, floats, integers
 from ...joints import dispatch
 from ...lie.algebra import add, cross, dot, load3, scale, sub
+from ..constraints.bordered import border_dense, correct, hold, impulse_size, keep_impulses, set_scales, violation
+from ..constraints.ties import Ties
 from ..solving.choice import EXACT, FIRST_ORDER, corrections
 from ..solving.dense import lu_factor, lu_solve
 from ..solving.guess import continue_polynomial
@@ -48,7 +52,7 @@ from ..tree.layout import ETA, KIND, NV, QI, VI, F, Tree, Work
 from .explicit import advance_on_group
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .record import write_node
-from .variational import Options
+from .variational import Options, guess_impulses, hold_node, move_unknowns, restore_impulses
 
 CHORD = -1  # in place of the first pivot: the mass matrix stands for the Jacobian
 CHORD_CORRECTIONS = 8  # at most, with M(q_k) in place of the Jacobian, or Newton's method takes over
@@ -76,10 +80,13 @@ class Trapezoid(NamedTuple):
     q_start: floats("nq")  # where the (composed) step began
     p_start: floats("nv")
     v_start: floats("nv")
+    impulse: floats("m")  # of the constraints in the (composed) step
+    lam_start: floats("m")  # multipliers before it
 
 
-def make_trapezoid(nq: int, nv: int) -> Trapezoid:
-    return allocate(Trapezoid, {"nq": nq, "nv": nv})
+def make_trapezoid(nq: int, nv: int, rows: int = 0) -> Trapezoid:
+    """rows: of the constraints."""
+    return allocate(Trapezoid, {"nq": nq, "nv": nv, "m": rows})
 
 
 class Arrays(NamedTuple):
@@ -89,6 +96,7 @@ class Arrays(NamedTuple):
     w: Work
     end: Work
     trap: Trapezoid
+    con: Ties | None  # constraints
     gamma: NDArray[np.float64]  # (s,) lengths of the stages in units of the step
     memory: NDArray[np.float64]
     options: Options
@@ -101,6 +109,7 @@ class Step(NamedTuple):
     w: Work
     end: Work
     trap: Trapezoid
+    con: Ties | None
     memory: NDArray[np.float64]
     options: Options
     tau: NDArray[np.float64]
@@ -185,22 +194,32 @@ def residual(m, w, end, trap, h, t, tau, retraction):
 
 
 @kernel
-def numerical_jacobian(m, w, end, trap, h, t, tau, retraction):
-    """J = dr/dv by differences, O(n^2).  Keeps w.r."""
+def numerical_jacobian(m, w, end, trap, con, h, t, tau, retraction):
+    """J = dr/dv, and J1 of the constraints, by differences, O(n^2).  Keeps w.r and the values of the constraints."""
     size = largest(trap.v) + 1e-3 / abs(h)
     step = 1e-7 * size
     nv = trap.v.shape[0]
     for j in range(nv):
         trap.r_old[j] = w.r[j]
+    if con is not None:
+        for a in range(con.value.shape[0]):
+            con.step[a] = con.value[a]
     for l in range(nv):
         keep = trap.v[l]
         trap.v[l] = keep + step
         residual(m, w, end, trap, h, t, tau, retraction)
+        if con is not None:
+            hold(m, w, con, t + h, h)
+            for a in range(con.value.shape[0]):
+                con.J1[a, l] = (con.value[a] - con.step[a]) / step
         for j in range(nv):
             trap.J[j, l] = (w.r[j] - trap.r_old[j] - grip_of(w.actuation, j)) / step  # dry friction is not differentiated
         trap.v[l] = keep
     for j in range(nv):
         w.r[j] = trap.r_old[j]
+    if con is not None:
+        for a in range(con.value.shape[0]):
+            con.value[a] = con.step[a]
 
 
 # ------------------------------------------------------------------------------------------------------------- equations
@@ -208,25 +227,43 @@ def numerical_jacobian(m, w, end, trap, h, t, tau, retraction):
 
 @inlined
 def evaluate(s, first):
+    return evaluate_step(s, s.con, first)
+
+
+@inlined
+def evaluate_step(s, con, first):
     h, memory = s.options.h, s.memory
     norm = residual(s.m, s.w, s.end, s.trap, h, memory[TIME], s.tau, s.options.retraction)
     if first:
         memory[SCALE] = max(largest(s.w.target), 0.5 * abs(h) * largest(s.trap.force))
         memory[AGE] = 1.0  # what is at hand belongs to another node
         memory[SCALE] = max(memory[SCALE], largest_impulse(s.w.actuation))
+        if con is not None:
+            memory[SCALE] = max(memory[SCALE], impulse_size(con))
+            set_scales(s.w, con)
         forget_stops(s.w.actuation)
-    if hold_joints(s.w.actuation, s.m, s.w):
+    if con is not None:
+        hold(s.m, s.w, con, memory[TIME] + h, h)
+    held = hold_joints(s.w.actuation, s.m, s.w)
+    if con is not None:
+        norm = max(largest(s.w.r), memory[SCALE] * violation(con))
+    elif held:
         norm = largest(s.w.r)
     size = relative_size(norm, s.options.tol * memory[SCALE])
-    return judged_apart(s.m.felt, s.w, None, s.trap.force, 0.5 * h, size, s.options.tol)
+    return judged_apart(s.m.felt, s.w, con, s.trap.force, 0.5 * h, size, s.options.tol)
 
 
 @inlined
 def choose(s, size):
+    return choose_factorisation(s, s.con, size)
+
+
+@inlined
+def choose_factorisation(s, con, size):
     """M(q_k) in place of the Jacobian as long as that converges fast, else the Jacobian by differences."""
     memory = s.memory
-    if is_actuated(s.w.actuation, s.m):
-        memory[AGE], memory[RATE] = 0.0, ALWAYS_NEW  # M knows nothing of servos
+    if con is not None or is_actuated(s.w.actuation, s.m):
+        memory[AGE], memory[RATE] = 0.0, ALWAYS_NEW  # M knows nothing of servos and of constraints
         keep_slopes(s.w.actuation)
     if memory[AGE] == 1.0:
         memory[AGE], memory[RATE] = 0.0, 0.0
@@ -234,15 +271,22 @@ def choose(s, size):
     if memory[RATE] < 0.3 and corrections(size, memory[RATE]) <= CHORD_CORRECTIONS:
         s.trap.pivot[0] = CHORD
         return FIRST_ORDER
-    numerical_jacobian(s.m, s.w, s.end, s.trap, s.options.h, memory[TIME], s.tau, s.options.retraction)
+    numerical_jacobian(s.m, s.w, s.end, s.trap, con, s.options.h, memory[TIME], s.tau, s.options.retraction)
     recall_slopes(s.w.actuation)
     brace(s.w.actuation, s.trap.J, True)
     lu_factor(s.trap.J, s.trap.pivot, s.trap.v.shape[0])
+    if con is not None:
+        border_dense(con, s.trap.J, s.trap.pivot)
     return EXACT
 
 
 @inlined
 def solve(s):
+    return solve_linear(s, s.con)
+
+
+@inlined
+def solve_linear(s, con):
     nv = s.trap.v.shape[0]
     keep_pulls(s.w.actuation, s.m, s.w)
     if s.trap.pivot[0] == CHORD:
@@ -251,6 +295,9 @@ def solve(s):
         for j in range(nv):
             s.w.z[j] = s.w.r[j]
         lu_solve(s.trap.J, s.trap.pivot, nv, s.w.z)
+    if con is not None:
+        correct(s.w, con)
+        keep_impulses(con)
     for j in range(nv):
         s.trap.v_old[j] = s.trap.v[j]
         s.trap.step[j] = s.w.z[j]
@@ -259,8 +306,7 @@ def solve(s):
 
 @inlined
 def move(s, fraction):
-    for j in range(s.trap.v.shape[0]):
-        s.trap.v[j] = s.trap.v_old[j] - fraction * s.trap.step[j]
+    move_unknowns(s.trap.v, s.trap.v_old, s.trap.step, s.con, fraction)
     stop_at_kinks(s.w.actuation, s.m, s.w, s.options.h, s.options.h, s.trap.v_old, s.trap.v)
 
 
@@ -274,6 +320,7 @@ def restart(s):
     """The velocity at the node: where the certificates of leastaction.solvability let Newton's method start."""
     mass_factor(s.m, s.w)
     mass_solve(s.m, s.w, s.w.target, s.trap.v)
+    restore_impulses(s.con)
 
 
 @inlined
@@ -305,20 +352,45 @@ def arrive(m, w, end, trap, h, t, tau, retraction):
 
 
 @kernel
-def remember(w, trap):
+def remember(w, trap, con):
     for j in range(w.q.shape[0]):
         trap.q_start[j] = w.q[j]
     for j in range(trap.v.shape[0]):
         trap.p_start[j] = w.target[j]
         trap.v_start[j] = trap.v[j]
+    if con is not None:
+        for a in range(con.lam.shape[0]):
+            trap.lam_start[a] = con.lam[a]
+            trap.impulse[a] = 0.0
 
 
 @kernel
-def go_back(m, w, trap):
+def go_back(m, w, trap, con, t):
     for j in range(trap.v.shape[0]):
         w.target[j] = trap.p_start[j]
         trap.v[j] = trap.v_start[j]
     place(m, w, trap.q_start, trap.potential0)
+    if con is not None:
+        for a in range(con.lam.shape[0]):
+            con.lam[a] = trap.lam_start[a]
+            trap.impulse[a] = 0.0
+    hold_node(m, w, con, t)
+
+
+@kernel
+def guess_stage(trap, con, ratio):
+    """Impulses as in the last stage, per unit of time."""
+    if con is not None:
+        for a in range(con.lam.shape[0]):
+            con.lam[a] *= ratio
+            con.lam_last[a] = con.lam[a]
+
+
+@kernel
+def add_impulses(trap, con):
+    if con is not None:
+        for a in range(con.lam.shape[0]):
+            trap.impulse[a] += con.lam[a]
 
 
 @entry
@@ -337,7 +409,7 @@ def jacobian(m, w, end, trap, h, t, tau, retraction):
         w.target[j] = 0.0
     place(m, w, trap.q_start, trap.potential0)
     residual(m, w, end, trap, h, t, tau, retraction)
-    numerical_jacobian(m, w, end, trap, h, t, tau, retraction)
+    numerical_jacobian(m, w, end, trap, None, h, t, tau, retraction)
 
 
 @entry
@@ -353,6 +425,7 @@ def place_node(s):
     for j in range(s.w.q.shape[0]):
         s.trap.q_start[j] = s.w.q[j]
     place(s.m, s.w, s.trap.q_start, s.trap.potential0)
+    hold_node(s.m, s.w, s.con, s.memory[TIME])
 
 
 @inlined
@@ -365,22 +438,27 @@ def begin(s):
 def step(s, tau, row):
     """Stages of the lengths gamma[i] h, one after the other."""
     trap, w, memory, options = s.trap, s.w, s.memory, s.options
-    remember(w, trap)
+    remember(w, trap, s.con)
     take_aim(w.actuation, w.d.shape[0], tau, row)
     began, evaluations = memory[TIME], 0
     for i in range(s.gamma.shape[0]):
         length = s.gamma[i] * options.h
         if s.gamma.shape[0] == 1:  # velocities of consecutive steps are smooth, those of stages are not
             continue_polynomial(trap.v, w.history, int(memory[HISTORY]), 0, trap.v.shape[0], True, False)
-        stage = Step(s.m, w, s.end, trap, memory, Options(length, options.tol, options.retraction, options.most, 0), tau[row])
+            guess_impulses(s.con, int(memory[HISTORY]))
+        else:
+            guess_stage(trap, s.con, s.gamma[i] / s.gamma[i - 1])  # the first one follows the last one of the step before
+        stage = Step(s.m, w, s.end, trap, s.con, memory, Options(length, options.tol, options.retraction, options.most, 0), tau[row])
         count, size = solve_equations(EQUATIONS, stage, memory, options.tol, options.most)
         evaluations += count
         if not (size <= 1.0):
-            go_back(s.m, w, trap)
+            go_back(s.m, w, trap, s.con, began)
             memory[HISTORY], memory[TIME] = 0.0, began
             return evaluations, STALLED if size < UNBOUNDED else NOT_FINITE
         memory[TIME] += length
         arrive(s.m, w, s.end, trap, length, memory[TIME], tau[row], options.retraction)
+        add_impulses(trap, s.con)
+        hold_node(s.m, w, s.con, memory[TIME])
     tick(memory, options.h)
     if switch_charts(w.charts, s.m, w, w.q, trap.v, w.target):
         memory[HISTORY] = 0.0
@@ -390,7 +468,16 @@ def step(s, tau, row):
 
 @inlined
 def write(s, record):
-    write_node(record, s.memory[TIME], s.w.q, s.w.target, 0.0)
+    write_step(s.w, s.trap, s.con, s.memory, record)
+
+
+@inlined
+def write_step(w, trap, con, memory, record):
+    k = write_node(record, memory[TIME], w.q, w.target, 0.0)
+    if con is not None:
+        record.error[k] = largest(con.value)
+        for a in range(con.lam.shape[0]):
+            record.multipliers[k, a] = trap.impulse[a]
 
 
 METHOD = Method(begin, step, write)
