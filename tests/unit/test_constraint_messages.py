@@ -99,8 +99,8 @@ def test_yardsticks_are_named_by_the_class_they_left():
 
 def test_constraints_on_velocities_that_are_refused():
     model = la.examples.chaplygin_sleigh().compile()
-    with pytest.raises(la.StateError, match=r"Trapezoid does not keep the constraints .*Skate.*Variational\(\) or Maximal\(\)"):
-        la.simulate(model, dt=1e-2, steps=1, integrator=la.Trapezoid())
+    with pytest.raises(la.StateError, match=r"Lee2016 does not keep the constraints .*Skate.*Variational\(\) or Maximal\(\)"):
+        la.simulate(model, dt=1e-2, steps=1, integrator=Lee2016())
 
 
 @pytest.mark.parametrize(
