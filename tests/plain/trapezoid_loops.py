@@ -39,6 +39,15 @@ def sleigh():
     return model, model.state(q, model.project_velocity(q, np.linspace(0.5, 1.5, model.nv)))
 
 
+def driven():
+    """Velocities that depend on each other, on coordinates and on time."""
+    mech = la.examples.chain(2)
+    mech.add_constraint(la.VelocityConstraint("lead", ["link1", "link2"], "v0 * cos(q1) - v1 - 0.3 * q0 - sin(2 * t) / 5"))
+    model = mech.compile()
+    q = np.array([0.4, 0.3])
+    return model, model.state(q, model.project_velocity(q, [0.5, 0.2]))
+
+
 BENCHES = [four_bar, floating_ring, sleigh]
 every_bench = pytest.mark.parametrize("bench", BENCHES, ids=lambda b: b.__name__)
 
@@ -53,7 +62,7 @@ def distance(model, a, b):
 
 
 @every_kind
-@every_bench
+@pytest.mark.parametrize("bench", [*BENCHES, driven], ids=lambda b: b.__name__)
 def test_order_and_closure(bench, integrator):
     model, state = bench()
     truth = la.simulate(model, state, dt=0.2 / 40, steps=40, integrator=la.Composition(la.Maximal(tol=1e-12), order=4)).q[-1]
