@@ -110,7 +110,8 @@ def test_rows_on_velocities(make):
 @pytest.mark.parametrize(
     "integrator",
     [la.Composition(SHARP, order=4), la.Composition(la.Midpoint(tol=1e-13), scheme="triple-jump"), la.Maximal(tol=1e-13),
-     la.Composition(la.Maximal("cayley", tol=1e-13), scheme="triple-jump")],
+     la.Composition(la.Maximal("cayley", tol=1e-13), scheme="triple-jump"), la.Trapezoid(tol=1e-13),
+     la.Composition(la.Trapezoid(tol=1e-13), scheme="triple-jump")],
     ids=repr,
 )  # fmt: skip
 def test_other_integrators_with_a_loop(integrator):
@@ -193,3 +194,73 @@ def test_nodes_that_are_not_where_a_step_leads():
     one = la.linearize(run.model, SHARP, run.state(len(run) - 2), run.dt, tau[len(run) - 2])
     assert np.abs(steps.A[-1] - one.A).max() < 1e-11 and steps[-1].next_state.t == one.next_state.t
     assert np.abs(steps[-1].next_state.q - one.next_state.q).max() < 1e-12
+
+
+# ------------------------------------------------------------------------------- integrators in joint velocities, explicit ones
+
+IN_VELOCITIES = [la.Trapezoid(tol=1e-13), la.FloatingBase("exp", tol=1e-13), la.FloatingBase("cayley", tol=1e-13)]
+EXPLICIT = [la.RK4(), la.RKMK4(), la.Heun(), la.SemiImplicitEuler()]
+
+
+def floating_case(seed):
+    """A floating base, a ball joint and a damper on a plain one."""
+    mech = la.examples.random_tree(3, seed=seed, joints=(la.Revolute, la.Spherical), floating=True)
+    hinges = [b.joint_name for b in mech.compile().bodies if b.joint.nv == 1]
+    for name in hinges:
+        mech.add_force(la.Damper(name, 0.3))
+    model, rng = mech.compile(), np.random.default_rng(seed)
+    q, v = random_state(model, rng, 0.5)
+    return model, model.state(q, v), rng.normal(size=model.nv)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("integrator", [*IN_VELOCITIES, *EXPLICIT], ids=repr)
+def test_steps_beside_the_step(integrator, seed):
+    """A and B against steps that the integrator itself makes."""
+    model, state, tau = floating_case(seed)
+    nv, dt = model.nv, 0.02
+    step = la.linearize(model, integrator, state, dt, tau)
+
+    def end(x):
+        q, p = moved(model, state.q, x[:nv]), state.p + x[nv : 2 * nv]
+        sim = la.Simulator(model, model.state(q, la.dynamics.velocity(model, q, p)), dt=dt, integrator=integrator)
+        sim.step(tau + x[2 * nv :])
+        return np.concatenate([increment(model, step.next_state.q, sim.q), sim.state.p - step.next_state.p])
+
+    assert np.abs(end(np.zeros(3 * nv))).max() < 1e-12
+    for u in np.random.default_rng(5).normal(size=(3, 3 * nv)):
+        along = difference(lambda s, u=u: end(s[0] * u), 1, 2e-3)[:, 0]
+        got = step.A @ u[: 2 * nv] + step.B @ u[2 * nv :]
+        assert np.abs(got - along).max() < 1e-9 * np.abs(along).max()
+
+
+@pytest.mark.parametrize("integrator", IN_VELOCITIES, ids=repr)
+def test_a_chain_is_mapped_symplectically(integrator):
+    model = la.examples.chain(4, spatial=True).compile()
+    rng, nv = np.random.default_rng(2), model.nv
+    A = la.linearize(model, integrator, model.state(rng.normal(size=nv), rng.normal(size=nv)), 0.05).A
+    J = np.block([[np.zeros((nv, nv)), np.eye(nv)], [-np.eye(nv), np.zeros((nv, nv))]])
+    assert np.abs(A.T @ J @ A - J).max() < 1e-10 * np.abs(A).max() ** 2
+
+
+@pytest.mark.parametrize("integrator", [la.Trapezoid(tol=1e-13), la.RK4()], ids=repr)
+def test_along_a_run(integrator):
+    model = la.examples.double_pendulum().compile()
+    run = la.simulate(model, dt=0.01, steps=4, q={"upper": 1.0}, tau=[0.3, -0.1], integrator=integrator)
+    steps = la.linearize(run)
+    for k in range(4):
+        alone = la.linearize(model, integrator, run.state(k), 0.01, [0.3, -0.1])
+        assert np.abs(steps.A[k] - alone.A).max() < 1e-9 and np.abs(steps.B[k] - alone.B).max() < 1e-9
+
+
+@pytest.mark.parametrize("make", [la.examples.chaplygin_sleigh, steered], ids=lambda f: f.__name__)
+def test_rows_on_velocities_in_joint_velocities(make):
+    step, before, after = along_curves(make().compile(), la.Trapezoid(tol=1e-13), None)
+    assert np.abs(step.A @ before - after).max() < 1e-9 * np.abs(after).max()
+
+
+def test_what_has_no_linear_map_is_named():
+    mech, q = pinned()
+    model = mech.compile()
+    with pytest.raises(la.StateError, match=r"RK4 lets the constraints .*Coincident.* drift.*use Variational"):
+        la.linearize(model, la.RK4(), model.state(model.assemble(q)), 1e-2)

@@ -27,6 +27,7 @@ class Explicit(Integrator):
     """
 
     symplectic = False
+    linearisable = True
     method: ClassVar[int]  #: number in kernels/stepping/explicit.py
 
     def start(self, model: Model, state: State, dt: float) -> ExplicitStepper:

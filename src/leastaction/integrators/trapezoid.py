@@ -39,6 +39,7 @@ class Trapezoid(Integrator):
 
     order = 2
     symplectic = True
+    linearisable = True
     self_adjoint = True
     retraction = "cayley"
 

@@ -9,10 +9,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import numbers, shown, time_step
+from ..checks import listed, numbers, shown, time_step
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
-from ..integrators import Composition, Integrator, Maximal, Midpoint, Variational
+from ..integrators import Composition, Integrator, Maximal, Midpoint, Trapezoid, Variational
+from ..integrators.explicit import Explicit
 from ..kernels.maximal.evaluate import advance, increments_between
 from ..kernels.tree.step_maps import Steps
 from ..lie.retractions import NAMES as RETRACTIONS
@@ -20,9 +21,18 @@ from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
 from ..trajectory import Trajectory
 from .constraint_derivatives import Curvature, RowsOverStep, project_momentum, rows, rows_over_step
-from .step_derivatives import StepDerivatives, has_step_maps, maps_of_steps, midpoint_derivatives, variational_derivatives
+from .explicit_steps import explicit_step
+from .step_derivatives import (
+    StepDerivatives,
+    has_step_maps,
+    maps_of_steps,
+    midpoint_derivatives,
+    trapezoid_derivatives,
+    variational_derivatives,
+)
 
 Array = NDArray[np.float64]
+_Implicit = Midpoint | Trapezoid | Variational  # whose equations are differentiated
 
 _ROUNDING = 1e-11  # of the largest momentum: what rounding may leave of the equations
 _CORRECTIONS = 20  # by Newton's method, at most; rounding stops it after four or five
@@ -97,8 +107,9 @@ def linearize(model: Trajectory, *, nodes: Sequence[int] | slice | None = None) 
 def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=None):
     """Derivatives of one step of an integrator from `state` under the joint forces tau, or of the steps of a run.
 
-    `Variational`, `Midpoint`, `Maximal`, and a `Composition` of one of them.  Exact, by the implicit function theorem on the solved
-    discrete equations; see step_derivatives.py for what is differenced.
+    `Variational`, `Midpoint`, `Maximal`, `Trapezoid`, `FloatingBase` and a `Composition` of one of them.  Exact, by the implicit function
+    theorem on the solved discrete equations; see step_derivatives.py for what is differenced.  Explicit integrators, of mechanisms
+    without constraints: their steps are differenced.
 
     >>> import leastaction as la
     >>> model = la.examples.cart_pole().compile()
@@ -136,6 +147,10 @@ def _of_step(model: Model, integrator: Integrator, state: State, dt: float, tau:
 def _linearized(model: Model, integrator: Integrator, state: State, dt: float, tau: Array) -> Linearization:
     if isinstance(integrator, Composition):
         return _composed(model, integrator, state, dt, tau)
+    if isinstance(integrator, Explicit):
+        A, B, end = explicit_step(model, integrator, state, dt, tau)
+        none = np.zeros((0, 3 * model.nv))
+        return Linearization(A, B, none[:, 0], none[:, : 2 * model.nv], none[:, 2 * model.nv :], end)
     base = _in_joint_coordinates(integrator)
     if isinstance(base, Variational) and has_step_maps(base, model):
         return _mapped(model, base, state, dt, tau)
@@ -171,10 +186,16 @@ def _solved(integrator: Variational) -> float:
 
 def _check(model: Model, integrator: Integrator) -> None:
     base = integrator.base if isinstance(integrator, Composition) else integrator
-    if not isinstance(base, (Midpoint, Variational, Maximal)) or not base.linearisable:
+    if not isinstance(base, (Midpoint, Variational, Maximal, Trapezoid, Explicit)) or not base.linearisable:
         raise StateError(
-            f"integrator = {shown(integrator)} cannot be linearised; give Variational(...), Midpoint(...), Maximal(...) or a Composition "
-            "of one of them"
+            f"integrator = {shown(integrator)} cannot be linearised; give Variational(...), Midpoint(...), Maximal(...), Trapezoid(...), a "
+            "Composition of one of them or an explicit one"
+        )
+    if isinstance(base, Explicit) and model.closures:
+        names = listed([c.name for c in model.closures])
+        raise StateError(
+            f"{type(base).__name__} lets the constraints {names} of {model.name!r} drift, so its steps do not lead from states they allow "
+            "to states they allow and are not linearised; use Variational()"
         )
     if isinstance(base, Maximal) and base.retraction not in RETRACTIONS:
         raise StateError(
@@ -188,7 +209,7 @@ def _check(model: Model, integrator: Integrator) -> None:
         )
 
 
-def _in_joint_coordinates(integrator: Integrator) -> Midpoint | Variational:
+def _in_joint_coordinates(integrator: Integrator) -> _Implicit:
     """The integrator whose equations are differentiated.
 
     A stationary point of the action under the constraints of the joints is one in joint coordinates: a step of `Maximal` is that of
@@ -196,7 +217,7 @@ def _in_joint_coordinates(integrator: Integrator) -> Midpoint | Variational:
     """
     if isinstance(integrator, Maximal):
         return Variational(integrator.retraction, tol=integrator.tol, max_evaluations=integrator.max_evaluations)
-    assert isinstance(integrator, (Midpoint, Variational))
+    assert isinstance(integrator, (Midpoint, Trapezoid, Variational))
     return integrator
 
 
@@ -224,7 +245,7 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
     rows = np.zeros((1, model.nv)) if run.tau is None else run.tau[:, : model.nv]
     tau = rows if len(rows) == 1 else rows[chosen * run.every]
     p = run.p[chosen]
-    base = integrator if isinstance(integrator, Composition) else _in_joint_coordinates(integrator)
+    base = integrator if isinstance(integrator, (Composition, Explicit)) else _in_joint_coordinates(integrator)
 
     def solved_anew(k: int) -> Linearization:
         state = State.with_velocity(model, float(run.t[chosen[k]]), run.q[chosen[k]], p[k], run.v[chosen[k]])
@@ -298,7 +319,7 @@ def _refuse_new_charts(model: Model, q0: Array, q1: Array, nodes: NDArray[np.int
 class _Step:
     """One solved step and the equations it solves."""
 
-    def __init__(self, model: Model, integrator: Midpoint | Variational, state: State, dt: float, tau: Array):
+    def __init__(self, model: Model, integrator: _Implicit, state: State, dt: float, tau: Array):
         self.model, self.integrator, self.state, self.dt, self.tau = model, integrator, state, dt, tau
         stepper = integrator.start(model, state, dt)
         record = stepper.make_record(1, 1)
@@ -355,6 +376,8 @@ class _Step:
         where = (self.model, self.state.q, self.d, self.dt, self.tau, self.state.t)
         if isinstance(self.integrator, Midpoint):
             return midpoint_derivatives(self.integrator, *where)
+        if isinstance(self.integrator, Trapezoid):
+            return trapezoid_derivatives(self.integrator, *where)
         return variational_derivatives(self.integrator, *where)
 
     def _rows(self) -> RowsOverStep:

@@ -6,7 +6,7 @@
 dq are tangent vectors: differences of coordinates, on ball and free joints left-trivialised, q exp(dq).  Momenta are compared
 component by component.  Everything is analytic except forces given as functions by the user (`CustomForce`, laws on bodies that do not say
 their slopes, laws between two bodies), the midpoint quadrature of mechanisms with ball or free joints, `Midpoint` with those or with joints
-given by their pose, and constraints on velocities: there differences of order six take the place of derivatives.
+given by their pose, `Trapezoid`, and constraints on velocities: there differences of order six take the place of derivatives.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from ..compiling.records import allocate
 from ..dynamics.discrete import increment, momenta_of_increment
-from ..integrators import Midpoint, Variational
+from ..errors import StateError
+from ..integrators import Midpoint, Trapezoid, Variational
 from ..integrators.midpoint import midpoint_arrays
 from ..kernels.maximal.evaluate import advance
 from ..kernels.solving.memory import make_memory
 from ..kernels.stepping import midpoint as midpoint_kernels
+from ..kernels.stepping import trapezoid as trapezoid_kernels
 from ..kernels.tree import layout as L
 from ..kernels.tree import linearization as kernels
 from ..kernels.tree.dense_slopes import step_slopes
@@ -35,6 +37,8 @@ from ..model import Model
 Array = NDArray[np.float64]
 
 _REACH = 1e-2  # of the differences of order six, in the units of q and v
+_INVERSIONS = 60  # of a retraction, which turns of less than 1 rad need ten of
+_HERE = 4e-16  # rad or m
 _CUSTOM_REACH = 1e-3  # of those of functions of the user, which need not be smooth everywhere
 
 
@@ -59,7 +63,7 @@ def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array
     work.q[:], work.d[:] = q0, d
     arrays = midpoint_arrays(model, work, None, make_memory(t), integrator.numbers(dt))
     if len(arrays.frames.balls) or arrays.lag.curved is not None:
-        return _differenced(arrays, model, q0, d, tau, t)
+        return _differenced(_midpoint_momenta(arrays, model, tau, t), model, q0, d)
     midpoint_kernels.step_derivatives(arrays, t, np.zeros((model.nv, model.nv)))
     lag, newton = arrays.lag, arrays.newton
     f = newton.force + tau
@@ -79,20 +83,48 @@ def midpoint_derivatives(integrator: Midpoint, model: Model, q0: Array, d: Array
     return StepDerivatives(leaving, lag.v + a * dt * lag.q + 0.5 * dt * f, P00, P01, P10, P11)
 
 
-def _differenced(arrays: midpoint_kernels.Arrays, model: Model, q0: Array, d: Array, tau: Array, t: float) -> StepDerivatives:
-    """The same where L is not that of constant twists: differences of the momenta themselves."""
-    nv, work, leaving = model.nv, arrays.w, np.empty(model.nv)
+def _midpoint_momenta(arrays: midpoint_kernels.Arrays, model: Model, tau: Array, t: float) -> Callable[[Array, Array], Array]:
+    """(q0, d) -> (2 nv,) momenta at both ends, where L is not that of constant twists."""
+    work, leaving = arrays.w, np.empty(model.nv)
 
     def momenta(start: Array, way: Array) -> Array:
         work.q[:], work.d[:] = start, way
         midpoint_kernels.end_momenta(arrays, t, tau[None].copy(), leaving)
         return np.concatenate([leaving, work.target])
 
-    q1 = moved(model, q0, d)
+    return momenta
+
+
+def _differenced(momenta: Callable[[Array, Array], Array], model: Model, q0: Array, d: Array) -> StepDerivatives:
+    """Differences of the momenta themselves."""
+    nv, q1 = model.nv, moved(model, q0, d)
     p = momenta(q0, d)
     by_q0 = difference(lambda x: momenta(start := moved(model, q0, x), increment(model, start, q1)), nv)
     by_q1 = difference(lambda x: momenta(q0, increment(model, q0, moved(model, q1, x))), nv)
     return StepDerivatives(p[:nv], p[nv:], by_q0[:nv], by_q1[:nv], by_q0[nv:], by_q1[nv:])
+
+
+# --------------------------------------------------------------------------------------------------------- Kobilarov
+
+
+def trapezoid_derivatives(integrator: Trapezoid, model: Model, q0: Array, d: Array, dt: float, tau: Array, t: float) -> StepDerivatives:
+    """Of `Trapezoid` and `FloatingBase`: d leads from q0 to q1."""
+    work, end, trap = model.make_work(), model.make_work(), trapezoid_kernels.make_trapezoid(model.nq, model.nv)
+    retraction, out = RETRACTIONS[integrator.retraction], np.zeros((2, model.nv))
+
+    def momenta(start: Array, way: Array) -> Array:
+        trap.q_start[:], trap.v[:] = start, way / dt
+        q1 = moved(model, start, way)
+        for _ in range(_INVERSIONS):  # the velocity whose retraction leads there: way/dt on plain coordinates
+            trapezoid_kernels.end_momenta(model.tree, work, end, trap, dt, t, tau, retraction, out)
+            missing = increment(model, trap.q1, q1)
+            if not np.abs(missing).max(initial=0.0) > _HERE:
+                return out.ravel().copy()
+            trap.v[:] += missing / dt
+        turn = float(np.abs(way).max())
+        raise StateError(f"a joint moves by {turn:.3g} rad or m in a step of {integrator!r}, too far to be linearised; take a smaller dt")
+
+    return _differenced(momenta, model, q0, d)
 
 
 # ------------------------------------------------------------------------------------------------------------ trees

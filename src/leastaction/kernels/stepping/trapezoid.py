@@ -394,17 +394,23 @@ def add_impulses(trap, con):
 
 
 @entry
-def leaving(m, w, end, trap, h, t, tau, retraction):
-    """w.r = momentum with which the step of velocity t.v leaves t.q_start; for solvability and checks."""
+def end_momenta(m, w, end, trap, h, t, tau, retraction, out):
+    """out (2, nv) = momenta at both ends of the step of velocity t.v from t.q_start, which leads to t.q1."""
     for j in range(trap.v.shape[0]):
         w.target[j] = 0.0
     place(m, w, trap.q_start, trap.potential0)
     residual(m, w, end, trap, h, t, tau, retraction)
+    for j in range(trap.v.shape[0]):
+        out[0, j] = w.r[j]
+        w.r[j] = 0.0
+    arrive(m, w, end, trap, h, t + h, tau, retraction)
+    for j in range(trap.v.shape[0]):
+        out[1, j] = w.target[j]
 
 
 @entry
 def jacobian(m, w, end, trap, h, t, tau, retraction):
-    """t.J = derivative of the same in t.v."""
+    """t.J = derivative of the momentum with which it leaves t.q_start in t.v."""
     for j in range(trap.v.shape[0]):
         w.target[j] = 0.0
     place(m, w, trap.q_start, trap.potential0)
