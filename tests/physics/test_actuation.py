@@ -10,6 +10,7 @@ pytestmark = pytest.mark.slow
 IMPLICIT = [la.Variational(tol=1e-12), la.Variational(quadrature="midpoint", tol=1e-12), la.Midpoint(tol=1e-12), la.Trapezoid(tol=1e-12)]
 NAMES = ["Variational", "Variational midpoint", "Midpoint", "Trapezoid"]
 every_implicit = pytest.mark.parametrize("integrator", IMPLICIT, ids=NAMES)
+every_driven = pytest.mark.parametrize("integrator", [*IMPLICIT, la.Maximal(tol=1e-12)], ids=[*NAMES, "Maximal"])  # takes no dry friction
 
 
 def arm(links=6, kp=1e4, kd=1e2, limit=np.inf, **options):
@@ -48,7 +49,7 @@ def test_stiff_servos_hold_an_arm_at_long_steps_where_a_control_law_diverges():
         raise la.ConvergenceError("diverged", step=0, time=0.0, residual=0.0) if np.abs(out.v).max() > 100.0 else AssertionError("stands")
 
 
-@every_implicit
+@every_driven
 @pytest.mark.parametrize("kp, kd", [(1e4, 1e2), (1e8, 0.0), (0.0, 1e6), (1e10, 1e6)])
 def test_gains_of_any_size_neither_diverge_nor_ring(integrator, kp, kd):
     """L-stable: with h -> infinity times the rates, a step goes to the target and stays."""
@@ -60,7 +61,7 @@ def test_gains_of_any_size_neither_diverge_nor_ring(integrator, kp, kd):
         np.testing.assert_allclose(run.q[-1], [0.5, 0.1], atol=1e-5)
 
 
-@every_implicit
+@every_driven
 def test_servos_converge_to_the_equations_of_motion_with_order_one(integrator):
     model = arm(2, 80.0, 4.0, 25.0).compile()
     targets = {"link1": (0.9, 0.2), "link2": -0.4}
@@ -70,7 +71,7 @@ def test_servos_converge_to_the_equations_of_motion_with_order_one(integrator):
     assert np.allclose(np.divide(errors[:-1], errors[1:]), 2.0, atol=0.25), errors
 
 
-@every_implicit
+@every_driven
 def test_the_force_of_a_servo_stays_within_its_limits(integrator):
     """A weight of 20 N m on an arm of 12 N m sinks; one of 30 holds it."""
     mech = la.Mechanism()

@@ -45,7 +45,8 @@ class Network:
         longest = int(self.net.front[:, M.F_STRIDE].max())
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
         loops = make_loops(self.closures, [c for c, row in enumerate(self.net.con) if row[M.CON_KIND] == M.CLOSING])
-        return make_flow({**self.sizes, **sizes, "laws": len(self.model.tree.law_on), "couplings": 0}, loops)
+        acting = {"laws": len(self.model.tree.law_on), "couplings": 0, "servos": len(self.model.servos)}
+        return make_flow({**self.sizes, **sizes, **acting}, loops)
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
@@ -208,9 +209,10 @@ def _is_light(model: Model, i: int, com: Array) -> bool:
 
 
 def _coupled(model: Model, i: int) -> bool:
-    """Has the joint of body i a damper or a rotor?"""
-    v, nv = int(model.tree.link[i, L.VI]), int(model.tree.link[i, L.NV])
-    return bool(np.any(model.tree.damping[v : v + nv] != 0.0) or np.any(model.tree.armature[v : v + nv] != 0.0))
+    """Has the joint of body i a damper, a rotor or a servo?"""
+    v, nv, tree = int(model.tree.link[i, L.VI]), int(model.tree.link[i, L.NV]), model.tree
+    driven = (tree.servo_on[:, 0] >= v) & (tree.servo_on[:, 0] < v + nv)
+    return bool(np.any(tree.damping[v : v + nv] != 0.0) or np.any(tree.armature[v : v + nv] != 0.0) or driven.any())
 
 
 def _body_of_coordinate(model: Model, v: int) -> int:

@@ -220,7 +220,7 @@ class Integrator(Carrier):
         if model.servos:
             raise StateError(
                 f"{type(self).__name__} does not take servos: {why}, and {model.name!r} has servo "
-                f"{listed([s.name for s in model.servos])}; use integrator=Variational(), Midpoint() or Trapezoid(), "
+                f"{listed([s.name for s in model.servos])}; use integrator=Variational(), Midpoint(), Maximal() or Trapezoid(), "
                 "or a control law with small gains in their place"
             )
 

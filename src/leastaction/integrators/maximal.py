@@ -57,9 +57,7 @@ class Maximal(Integrator):
         self.max_evaluations = checked_evaluations(max_evaluations)
 
     def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
-        why = "it knows bodies and the rows that hold them together, not the increments of joints"
-        self.refuse_servos(model, why)
-        self.refuse_dry_friction(model, why)
+        self.refuse_dry_friction(model, "it knows bodies and the rows that hold them together, and has none that come and go")
         return MaximalStepper(self, model, state, dt)
 
     @property

@@ -175,12 +175,13 @@ class Flow(NamedTuple):
     slope: floats("2*arguments")  # derivatives in them; the second half is scratch
     drift: floats("functions")  # and in time
     loops: Loops  # None where no loop is closed by a joint given by its pose
+    actuation: layout.Actuation  # None where there are no servos
 
 
 def make_flow(sizes: Mapping[str, int], loops: Loops | None = None) -> Flow:
     """Memory for n bodies, m rows of nc constraints with ns slots; most: largest number of coordinates a potential depends on."""
     load = np.zeros(sizes["nv"])
-    without = {} if sizes["laws"] else {"laws": None}
+    without = {name: None for name, count in (("laws", "laws"), ("actuation", "servos")) if not sizes[count]}
     flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), loops=loops, **without)
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0

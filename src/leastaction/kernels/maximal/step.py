@@ -10,6 +10,7 @@ from ...compiling.decorators import inlined, kernel
 from ...compiling.memory import get, put
 from ...lie.algebra import add, dot, load3, load6, load9, matmul, matvec, quat_mul, quat_to_matrix, scale, store3, store9, sub, symvec
 from ...lie.retractions import BODY, couples
+from ..tree.actuation import add_drives, slope_of
 from ..tree.layout import INERTIA, MASS, MOMENT, NV, VI
 from ..tree.loads import custom_forces
 from ..tree.newton_matrix import first_order_stiffness
@@ -93,13 +94,15 @@ def add_multipliers(net, flow):
 
 @kernel
 def push_joints(m, net, flow, h, t):
-    """r -= left half impulses of what depends on the joints' velocities, dampers and user forces, and r += momenta of rotors.
+    """r -= left half impulses of what depends on the joints' velocities, dampers and user forces, r -= impulses of servos, and r += momenta
+    of rotors.
 
     Writes q_end, dq.
     """
     coordinates(m, net, flow, flow.end, flow.apart_end, flow.q_end)
     increments(m, flow.q, flow.q_end, False, flow.dq)
     joint_impulses(m, flow, h, t, flow.q, -1.0)
+    add_drives(flow.actuation, m, flow.q, flow.dq, h, flow.load)
     clear(flow.wrench)
     add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.wrench)
     for i in range(1, flow.node.shape[0]):
@@ -124,8 +127,8 @@ def clear(a):
 
 @inlined
 def depends_on_speed(m):
-    """Is there anything in joint space that depends on velocities: forces, rotors?"""
-    return m.has_dampers or m.has_armature or m.custom.shape[0] > 0
+    """Is there anything in joint space that depends on velocities: forces, rotors, servos?"""
+    return m.has_dampers or m.has_armature or m.custom.shape[0] > 0 or m.servo_on.shape[0] > 0
 
 
 @kernel
@@ -202,11 +205,11 @@ def assemble(m, net, flow, h, retraction, exact):
 
 @kernel
 def assemble_damper(m, net, flow, e, h):
-    """Left half impulse -c dq/2 of a damper, momentum a dq/h of a rotor: (c/2 + a/h) Z0' dZ1 on child and parent."""
+    """Left half impulse -c dq/2 of a damper, momentum a dq/h of a rotor: (c/2 + a/h) Z0' dZ1 on child and parent; likewise a servo."""
     i = net.damped[e, 0]
     damper_columns(m, net, flow, i)
     for j in range(m.link[i, VI], m.link[i, VI] + m.link[i, NV]):
-        c = 0.5 * m.damping[j] + m.armature[j] / h
+        c = 0.5 * m.damping[j] + m.armature[j] / h + slope_of(flow.actuation, j)
         for pair in range(4):
             at, stride = net.damped[e, 1 + 2 * pair], net.damped[e, 2 + 2 * pair]
             if at >= 0:

@@ -38,6 +38,7 @@ from ..solving.guess import continue_polynomial
 from ..solving.memory import ALWAYS_NEW, HISTORY, RATE, SCALE, TIME
 from ..solving.newton import BOLD, CAREFUL, NATURAL, Equations, residual_shrinks, solve_equations
 from ..solving.sizes import UNBOUNDED, largest, largest_between, relative_size
+from ..tree.actuation import arrive_driven, begin_actuation, keep_slopes, largest_impulse, slopes_changed, steepest, take_aim
 from ..tree.layout import INERTIA, MASS, Tree
 from .loop import FINISHED, NOT_FINITE, STALLED, Method, make_steps, tick
 from .record import write_node
@@ -98,8 +99,11 @@ def evaluate_step(a, first):
 
 @inlined
 def choose(a, size):
+    if slopes_changed(a.flow.actuation):
+        a.memory[RATE] = ALWAYS_NEW
     used = choose_cheapest(a.memory, size)
     if used == EXACT:
+        keep_slopes(a.flow.actuation)
         assemble(a.m, a.net, a.flow, a.options.h, a.options.retraction, True)
         add_law_damping(a.flow.laws, a.m, a.net, a.flow, a.options.retraction)
         factorise(a.net, a.flow)
@@ -149,7 +153,7 @@ EQUATIONS = Equations(evaluate_step, choose, solve_linear, move, learn_curvature
 def momentum_scale(m, net, flow, h, tol):
     """What momenta are compared with: the sum of the bodies' momenta, whatever their directions, but not below what is rounded.
 
-    Where nothing moves, positions are still rounded, and to put that right takes impulses; dampers feel it as a motion.
+    Where nothing moves, positions are still rounded, and to put that right takes impulses; dampers and servos feel it as a motion.
     """
     angular, linear, mass, inertia = 0.0, 0.0, 0.0, 0.0
     for i in range(1, flow.target.shape[0]):
@@ -158,11 +162,12 @@ def momentum_scale(m, net, flow, h, tol):
         mass += net.body[i, MASS]
         inertia += max(net.body[i, INERTIA], net.body[i, INERTIA + 3], net.body[i, INERTIA + 5])
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * net.extent, inertia))
-    if m.has_dampers:
-        top = max(top, 5e-16 / tol * largest(m.damping) * max(1.0, net.extent, largest_compared(net, flow)))
+    stiff = max(largest(m.damping), steepest(flow.actuation))
+    if stiff > 0.0:
+        top = max(top, 5e-16 / tol * stiff * max(1.0, net.extent, largest_compared(net, flow)))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(flow.load, 0, flow.load.shape[0]))
-    return max(top, largest_law_impulse(flow.laws, h))
+    return max(top, largest_law_impulse(flow.laws, h), largest_impulse(flow.actuation))
 
 
 @inlined
@@ -240,6 +245,7 @@ def arrive(m, net, flow, h, kick, t):
     if depends_on_speed(m):
         increments(m, flow.q, flow.q_end, True, flow.dq)
         joint_impulses(m, flow, h, t, flow.q_end, 1.0)
+        arrive_driven(flow.actuation, flow.load, h, kick)
         add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q_end, flow.load_row, 0, 1.0, flow.target)
     push_at_end(flow.laws, m, net, flow, h, t)
     for j in range(flow.q.shape[0]):
@@ -261,6 +267,7 @@ def any_force(tau, row):
 def begin(a):
     """`target` holds momenta: add the half kick."""
     apply_forces(a.m, a.net, a.flow, 0.5 * a.options.h)
+    begin_actuation(a.flow.actuation, a.options.h)
 
 
 @inlined
@@ -292,6 +299,7 @@ def step(a, tau, row):
     unknowns, first = flow.d.shape[0], 6 * (flow.node.shape[0] - 1)
     copy_rows(flow.target, flow.target_last)
     push_by_motors(m, net, flow, h, tau, row)
+    take_aim(flow.actuation, flow.dq.shape[0], tau, row)
     for j in range(unknowns):
         flow.d_last[j] = flow.d[j]
     known = int(memory[HISTORY])

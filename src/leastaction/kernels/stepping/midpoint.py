@@ -325,7 +325,7 @@ def arrive(a, end, con, t, tau, row):
     m, w, h = a.m, a.w, a.options.h
     set_arriving(a, tau, row)
     advance_coordinates(m, w)
-    arrive_driven(w.actuation, w, h, h)
+    arrive_driven(w.actuation, w.target, h, h)
     hold_node(m, w, end, con, t)
 
 

@@ -347,7 +347,7 @@ def arrive(m, w, end, trap, h, t, tau, retraction):
     for j in range(trap.v.shape[0]):
         w.target[j] = trap.mean[j] + 0.5 * h * (trap.slope[j] + trap.force[j])
     carry_residual(m, w)
-    arrive_driven(w.actuation, w, h, h)
+    arrive_driven(w.actuation, w.target, h, h)
     place(m, w, trap.q1, trap.potential0)
 
 

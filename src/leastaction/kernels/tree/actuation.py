@@ -60,24 +60,41 @@ def take_aim(act, nv, tau, row):
 
 @kernel
 def drive_joints(act, m, w, h):
-    """r -= impulses of the servos for the increment d.  Writes drive (their forces), slope, and size (what r is made of)."""
+    """r -= impulses of the servos for the increment d, without what the momentum has of them already."""
+    if act is not None:
+        set_drives(act, m, w.q, w.d, h)
+        for j in range(w.d.shape[0]):
+            w.r[j] -= act.kick[0] * act.drive[j] - act.push[j]
+
+
+@kernel
+def add_drives(act, m, q, d, h, load):
+    """load += the same impulses, for the increment d from q."""
+    if act is not None:
+        set_drives(act, m, q, d, h)
+        for j in range(d.shape[0]):
+            load[j] += act.kick[0] * act.drive[j] - act.push[j]
+
+
+@kernel
+def set_drives(act, m, q, d, h):
+    """drive (forces of the servos), slope, and size (what their impulses are made of)."""
     if act is not None:
         servos, kick, top = m.servo_on.shape[0], act.kick[0], 0.0
-        for j in range(w.d.shape[0]):
+        for j in range(d.shape[0]):
             act.drive[j] = 0.0
             act.slope[j] = 0.0
         for e in range(servos):
             j, k = m.servo_on[e, 0], m.servo_on[e, 1]
-            error, rate = act.aim[e] - w.q[k] - w.d[j], act.aim[servos + e] - w.d[j] / h
+            error, rate = act.aim[e] - q[k] - d[j], act.aim[servos + e] - d[j] / h
             f, inside = servo_force(m, e, error, rate)
             if inside:
                 act.slope[j] += kick * (m.servo[e, SERVO_KP] + m.servo[e, SERVO_KD] / h)
                 top = max(top, kick * (m.servo[e, SERVO_KP] * abs(error) + m.servo[e, SERVO_KD] * abs(rate)))
             top = max(top, kick * abs(f))
             act.drive[j] += f
-        for j in range(w.d.shape[0]):
+        for j in range(d.shape[0]):
             top = max(top, abs(act.push[j]))
-            w.r[j] -= kick * act.drive[j] - act.push[j]
         act.size[0] = top
 
 
@@ -212,6 +229,16 @@ def slope_of(act, j):
 
 
 @kernel
+def steepest(act):
+    """Largest slope of a servo."""
+    top = 0.0
+    if act is not None:
+        for j in range(act.slope.shape[0]):
+            top = max(top, act.slope[j])
+    return top
+
+
+@kernel
 def keep_slopes(act):
     if act is not None:
         for j in range(act.slope.shape[0]):
@@ -240,12 +267,12 @@ def brace(act, J, known):
 
 
 @kernel
-def arrive_driven(act, w, h, kick):
-    """At the end of a step of length h: half of its force is in the momentum there."""
+def arrive_driven(act, momenta, h, kick):
+    """At the end of a step of length h: half of its force is in the momenta there."""
     if act is not None:
-        for j in range(w.d.shape[0]):
+        for j in range(act.push.shape[0]):
             act.push[j] = 0.5 * h * act.drive[j]
-            w.target[j] += act.push[j]
+            momenta[j] += act.push[j]
         act.kick[0] = kick
 
 

@@ -146,7 +146,7 @@ def arrive(sweeps, m, w, mid, h, kick, t):
             w.target[j] += h * mid.end[j]
     if m.has_dampers or calls_user_functions(m):
         push_at_end(m, w, h, t)
-    arrive_driven(w.actuation, w, h, kick)
+    arrive_driven(w.actuation, w.target, h, kick)
 
 
 @kernel
