@@ -36,10 +36,11 @@ thorough: $(VENV)/.ready-test
 public: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -m slow tests/unit tests/extending
 
-# compiled code that checks every index, with canaries around all arrays; takes long, so it is optimised only a little
+# compiled code that checks every index, with canaries around all arrays; takes long, so it is optimised only a little (make bounds CHECKED=tests/io)
+CHECKED ?= tests/physics tests/conformance tests/io
 bounds: $(VENV)/.ready-test
 	NUMBA_OPT=1 NUMBA_BOUNDSCHECK=1 LEASTACTION_GUARD=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds $(BIN)/python -m pytest $(TWO) \
-	    -m "slow or not slow" tests/physics tests/conformance tests/io
+	    -m "slow or not slow" $(CHECKED)
 
 # which integrators, joints, forces and constraints go together, found out by running them: writes docs/combinations.md
 combinations: $(VENV)/.ready-test
