@@ -107,8 +107,9 @@ def test_integrator_step_and_joints(page, server):
 
 
 def test_a_page_that_lost_its_simulation_finds_it_again(page, server):
+    lost = "document.getElementById('notice').textContent.includes('cannot be reached')"
     page.run("leastaction.live.socket.close()")
-    page.wait_for("!document.getElementById('notice').hidden")
+    page.wait_for(lost)
     frames = page.run("leastaction.live.frames")
     page.wait_for(f"leastaction.live.frames > {frames + 3}")
-    page.wait_for("document.getElementById('notice').hidden")
+    page.wait_for(f"!{lost}")  # a busy machine may have it say that it is slower than the clock
