@@ -4,11 +4,12 @@ import ctypes
 import gc
 import math
 import threading
+import time
 
 import pytest
 from numba import config
 
-from leastaction.compiling import numba_private
+from leastaction.compiling import modules, numba_private
 from leastaction.compiling.address import compile_force
 
 pytestmark = pytest.mark.skipif(
@@ -90,3 +91,20 @@ def test_two_threads_do_not_mix_up_what_was_before():
     for thread in threads:
         thread.join(20)
     assert methods() == before
+
+
+def test_who_compiles_generated_code_does_not_wait_for_its_module_with_the_compiler_locked():
+    """Whoever makes such a module holds its lock and may need the compiler."""
+    source = f"from leastaction.compiling.decorators import entry\n\n\n@entry\ndef twice(x):\n    return 2.0 * x  # {time.time_ns()}\n"
+    module, results = modules.generated_module("lock", source, lambda: source), []
+    thread = threading.Thread(target=lambda: results.append(module.twice(1.5)))
+    lock = numba_private.global_compiler_lock._lock
+    with modules._lock:
+        thread.start()
+        time.sleep(0.5)
+        assert not results
+        free = lock.acquire(timeout=5.0)
+        if free:
+            lock.release()
+    thread.join(60)
+    assert free and results == [3.0]

@@ -122,7 +122,8 @@ class Entry:
         """The machine code for arguments of these kinds."""
         found = self._compiled.get(kinds)
         if found is None:
-            with _with_seldom_garbage_collection(), lean_compilation():
+            # the lock of generated modules before the compiler's, as where such a module is made: two threads would wait for each other
+            with modules.importable(self.py_func), _with_seldom_garbage_collection(), lean_compilation():
                 found = self.dispatcher if config.DISABLE_JIT else self._machine_code(tuple(typeof(a) for a in arguments))
             if modules.is_generated(self.py_func.__module__):
                 _give_memory_back()
@@ -132,8 +133,7 @@ class Entry:
         return found
 
     def _machine_code(self, types: tuple[Any, ...]) -> Callable[..., Any]:
-        with modules.importable(self.py_func):
-            found = self.dispatcher.compile(types)
+        found = self.dispatcher.compile(types)
         version = self.dispatcher.overloads[types]
         self.addresses[types] = version.signature.return_type, version.library.get_pointer_to_function(version.fndesc.llvm_func_name)
         if modules.is_generated(self.py_func.__module__):  # there may be many: what only compiling needs is given back

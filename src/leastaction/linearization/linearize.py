@@ -149,6 +149,7 @@ def _linearized(model: Model, integrator: Integrator, state: State, dt: float, t
         return _composed(model, integrator, state, dt, tau)
     if isinstance(integrator, Explicit):
         A, B, end = explicit_step(model, integrator, state, dt, tau)
+        _refuse_new_charts(model, state.q[None], end.q[None])
         none = np.zeros((0, 3 * model.nv))
         return Linearization(A, B, none[:, 0], none[:, : 2 * model.nv], none[:, 2 * model.nv :], end)
     base = _in_joint_coordinates(integrator)
