@@ -37,7 +37,7 @@ def shown(capsys, *options):
 def test_an_empty_cache(folder, capsys):
     found = shown(capsys)
     assert found["folder"] == str(folder) and found["enabled"] and found["files"] == found["bytes"] == 0
-    assert set(found["kinds"]) == {"entries", "generated", "old"}
+    assert set(found["kinds"]) == {"entries", "parts", "generated", "old"}
     assert main(["cache"]) == 0
     text = capsys.readouterr().out
     assert str(folder) in text and cache.version() in text and "0 B" in text

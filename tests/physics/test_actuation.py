@@ -195,10 +195,10 @@ def test_friction_of_a_loop_holds_the_loop():
 
 def test_what_cannot_have_them_says_what_to_use():
     servo, rough = arm(2).compile(), block(1.0)
-    for integrator in (la.Composition(), la.AdaptiveStep(), la.Maximal()):
-        for model in (servo, rough):
-            with pytest.raises(la.StateError, match=r"use integrator=Variational\(\)"):
-                la.simulate(model, dt=1e-3, steps=1, integrator=integrator)
+    refused = [(integrator, model) for integrator in (la.Composition(), la.AdaptiveStep()) for model in (servo, rough)]
+    for integrator, model in [*refused, (la.Maximal(), rough)]:
+        with pytest.raises(la.StateError, match=r"use integrator=Variational\(\)"):
+            la.simulate(model, dt=1e-3, steps=1, integrator=integrator)
     for integrator in (la.RK4(), la.SemiImplicitEuler()):
         with pytest.raises(la.StateError, match="'block'.*dry friction"):
             la.simulate(rough, dt=1e-3, steps=1, integrator=integrator)

@@ -26,6 +26,7 @@ HELP = "show where compiled code is kept, clear it, or compile everything in adv
 
 _MEANING = {
     "entries": "entry points of the package",
+    "parts": "kernels that they share, so that the next one takes less time",
     "generated": "code made for joints, constraints, potentials and mechanisms",
     "old": "of other versions of the sources",
 }
@@ -106,13 +107,15 @@ def warm(*beginning: Any) -> None:
 
     beginning: what every process does first, a function and its arguments
     """
-    # two that are made at the same time should share as little as possible, or both compile the same
+    # first two that share little and whose parts most of the others have: two that are made at the same time compile what they share twice
     tasks: list[tuple[Callable[..., str], tuple[str, ...]]] = [(_simulate, ("Maximal", "loop"))]
+    tasks += [(_simulate_and_roll_out, ("Variational", "chain"))]
     tasks += [(_simulate_and_roll_out, ("Midpoint", "chain")), (_simulate, ("Variational", "loop"))]
     tasks += [(_simulate_and_roll_out, ("CertifiedStep", "chain"))]
     tasks += [(_simulate, ("Variational", "loop", "midpoint")), (_dynamics, ("chain",)), (_simulate, ("Variational", "driven"))]
     tasks += [(_simulate, ("RK4", "loop")), (_dynamics, ("loop",)), (_simulate, ("Variational", "rolling"))]
-    tasks += [(_simulate_and_roll_out, (name, "chain")) for name in all_integrators() if name not in ("Midpoint", "CertifiedStep")]
+    others = [name for name in all_integrators() if name not in ("Variational", "Midpoint", "CertifiedStep")]
+    tasks += [(_simulate_and_roll_out, (name, "chain")) for name in others]
     # processes that start afresh: what the first one has loaded does not decide what the others compile
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), beginning[0] if beginning else None, beginning[1:]) as pool:
         for task in as_completed([pool.submit(_timed, *task) for task in tasks]):

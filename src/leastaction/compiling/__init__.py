@@ -9,6 +9,7 @@ address         calls of compiled functions by their address
 straight        generated code without loops, turned into LLVM instructions as it stands
 memory          four numbers at once
 modules, cache  generated modules; one folder for all machine code, one policy
+parts           kernels on disk, each compiled once for all entry points that call it; numba_parts: how Numba takes them from there
 bitcode         intermediate code that a wheel brings along, so that a new machine starts sooner
 numba_private   everything that is not Numba's public interface, behind one switch (LEASTACTION_PUBLIC_NUMBA=1)
 """

@@ -1,10 +1,11 @@
-"""Intermediate code of entry points that comes with a wheel: a new machine optimises it for its processor instead of compiling from source.
+"""Intermediate code of entry points that comes with a wheel: a new machine makes machine code of it instead of compiling from source.
 
     leastaction/bitcode/standard-cpython-311-x86_64-unknown-linux-gnu-5c1e.../variational.run-25.py311-9f0b....xz
 
-Compiling from source spends most of its time in Python (types, lowering), which is the same on all processors; what differs is done by
-LLVM in some seconds.  So `leastaction cache --bitcode` keeps an entry point and all kernels it calls as LLVM has them before it optimises
-them as a whole, with what Numba knows of the function.  Optimised for the same processor, they are the same machine code to the last bit.
+Compiling from source spends most of its time in Python (types, lowering) and in LLVM's optimiser, whose work is nearly the same for all
+processors; what differs, instructions and registers, takes LLVM some seconds.  So `leastaction cache --bitcode` keeps an entry point and
+all kernels it calls as LLVM has them when it has optimised them, with what Numba knows of the function.  On a processor of the kind that
+made it, it becomes the machine code that compiling from source gives, to the last bit; on others the numbers agree to rounding.
 
 A file is of use for one version of the sources, Numba, Python and kind of machine only, which its folder is named after: where one of
 them differs, nothing is found and the entry is compiled from source, as it is where a file is damaged.  LEASTACTION_BITCODE names a

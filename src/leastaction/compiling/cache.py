@@ -1,6 +1,7 @@
 """One cache for all machine code: where it is, what it is named after, and when it is of no use any more.
 
     folder/standard-3f2a.../entries      entry points of the package and of its extensions
+    folder/standard-3f2a.../parts        kernels that entry points share (parts.py)
     folder/standard-3f2a.../generated    modules generated for joints, constraints, potentials and mechanisms, and their machine code
 
 The folder is the first of these that can be written to: LEASTACTION_CACHE_DIR, NUMBA_CACHE_DIR/leastaction, the package's __pycache__, the
@@ -39,7 +40,7 @@ from .numba_private import AVAILABLE, checked_cache
 
 PACKAGE = Path(__file__).resolve().parent.parent
 ROOMS = ("compiling", "lie", "symbolic", "joints", "forces", "constraints", "kernels", "yardsticks")
-KINDS = ("entries", "generated")
+KINDS = ("entries", "parts", "generated")
 
 _MEGABYTES = 2000  # most that is kept, unless LEASTACTION_CACHE_SIZE says otherwise
 _KEPT = 4  # versions of the sources whose machine code is kept, those used last

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from numba import config, njit
 
-from . import cache
+from . import cache, parts
 from .gate import Direct, Entry
+from .numba_parts import share
 from .numba_private import APART, ENTRY, INLINED, KERNEL, announced, kernels
+
+parts.store.folder = lambda: cache.directory("parts") if cache.enabled() else None
 
 __all__ = ["Direct", "Entry", "apart", "entry", "inlined", "kernel"]
 
@@ -34,6 +37,7 @@ def apart(function):
 def _known(dispatcher):
     if not config.DISABLE_JIT:
         kernels.add(dispatcher)
+        share(dispatcher)
     return dispatcher
 
 

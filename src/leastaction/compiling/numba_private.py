@@ -10,6 +10,7 @@ What the private parts give:
   memory.py, straight.py              vector instructions by name, and generated code without type inference
   memory that is given back           intermediate code of finished functions, and what was compiled for one generated module only
   files with checksums                damaged files of the cache are found before they are used; writing never fails a run
+  kernels shared by entry points      what another entry point has compiled is taken from the disk (parts.py)
   intermediate code in the wheel      a new machine leaves out all but the last part of compiling (bitcode.py)
 """
 
@@ -27,7 +28,7 @@ from functools import partial
 from typing import Any
 
 from ..progress import Compilation, announce_compilation
-from . import bitcode, files
+from . import bitcode, files, parts
 
 # contract: fused multiply-add; nsz: -0.0 may become 0.0.  Neither removes a check for NaN or infinity.
 PUBLIC_OPTIONS: dict[str, Any] = {"fastmath": {"contract", "nsz"}, "error_model": "numpy"}
@@ -66,9 +67,11 @@ kernels: weakref.WeakSet[Any] = weakref.WeakSet()
 
 if AVAILABLE:
 
-    class _PartOfAnEntry(JITCodeLibrary):
+    class PartOfAnEntry(JITCodeLibrary):
         """Intermediate code that is only ever linked into an entry point, once: Numba would link into every function all that it calls,
         and optimise each fully before it optimises the entry as a whole."""
+
+        key: str | None = None  #: by which other processes know it (parts.py)
 
         def _optimize_functions(self, ll_module):
             ll_module.data_layout = self._codegen._data_layout
@@ -89,7 +92,7 @@ if AVAILABLE:
             if self._shared_module is None:
                 whole, defined = self._own_module().clone(), set()
                 for library in self._below():
-                    part = library._own_module() if isinstance(library, _PartOfAnEntry) else library._get_module_for_linking()
+                    part = library._own_module() if isinstance(library, PartOfAnEntry) else library._get_module_for_linking()
                     defined.update(f.name for f in part.functions if not f.is_declaration)
                     whole.link_in(part, preserve=True)
                 missing = [f.name for f in whole.functions if f.is_declaration and f.name in defined]
@@ -110,7 +113,7 @@ if AVAILABLE:
             after: dict = {}  # callees first
 
             def visit(library):
-                if isinstance(library, _PartOfAnEntry):
+                if isinstance(library, PartOfAnEntry):
                     for callee in library._linking_libraries:
                         if callee not in after:
                             visit(callee)
@@ -130,7 +133,7 @@ if AVAILABLE:
         def set_env(self, name, env):
             """Nothing to set: the function has no address of its own."""
 
-    class _ApartLibrary(_PartOfAnEntry):
+    class ApartLibrary(PartOfAnEntry):
         def add_ir_module(self, ir_module):
             for function in ir_module.functions:
                 if not function.is_declaration and "alwaysinline" not in function.attributes:
@@ -140,38 +143,41 @@ if AVAILABLE:
     class _EntryLibrary(JITCodeLibrary):
         """An entry point with its parts, which belong to it alone: LLVM inlines what is called once, and drops what is not called."""
 
-        linked: bytes | None = None  #: with its parts, before it is optimised; of those that are collected
+        optimised: bytes | None = None  #: with its parts, as it is turned into machine code; of those that are collected
 
         def _optimize_final_module(self):
-            direct = [part for part in self._linking_libraries if isinstance(part, _PartOfAnEntry)]
-            parts = {part for first in direct for part in (first, *first._below()) if isinstance(part, _PartOfAnEntry)}
+            direct = [part for part in self._linking_libraries if isinstance(part, PartOfAnEntry)]
+            parts = {part for first in direct for part in (first, *first._below()) if isinstance(part, PartOfAnEntry)}
             own = {f.name for part in parts for f in part._final_module.functions if not f.is_declaration}
             for function in self._final_module.functions:
                 if function.name in own and not function.is_declaration:
                     function.linkage = "internal"
-            if bitcode.collecting():
-                self.linked = self._final_module.as_bitcode()
             super()._optimize_final_module()
+            if bitcode.collecting():
+                self.optimised = self._final_module.as_bitcode()
 
         @classmethod
-        def machine_code(cls, codegen, name, linked):
-            """What `linked` was collected for, in the form in which Numba keeps libraries."""
+        def machine_code(cls, codegen, name, optimised):
+            """What `optimised` was collected for, in the form in which Numba keeps libraries."""
             library = cls(codegen, name)
-            library._final_module = parse_bitcode(linked)
-            library._optimize_final_module()
+            library._final_module = parse_bitcode(optimised)
             library._final_module.verify()
             library._finalized = True  # but it is not loaded: what is loaded is what is kept
             return name, "object", (codegen._tm.emit_object(library._final_module), library._get_module_for_linking().as_bitcode())
 
     class _InnerCompiler(Compiler):
-        library: type = _PartOfAnEntry
+        library: type = PartOfAnEntry
 
         def define_pipelines(self):
-            self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            state = self.state
+            state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.key = parts.asked.pop(state.func_id.func, None)
+            if state.library.key:
+                state.func_id.unique_id = state.library.key  # the same name in LLVM in every process
             return super().define_pipelines()
 
     class _ApartCompiler(_InnerCompiler):
-        library = _ApartLibrary
+        library = ApartLibrary
 
     class _EntryCompiler(_InnerCompiler):
         library = _EntryLibrary
@@ -184,7 +190,7 @@ if AVAILABLE:
     @contextmanager
     def lean_compilation() -> Iterator[None]:
         """What Numba compiles inside takes less time and leaves less behind.  One thread at a time, as Numba itself is changed."""
-        with global_compiler_lock, _quick_comparison_of_flags(), _short_names(), _few_pass_builders():
+        with global_compiler_lock, _quick_comparison_of_flags(), _short_names(), _few_pass_builders(), parts.store:
             yield
 
     @contextmanager
@@ -216,6 +222,8 @@ if AVAILABLE:
         long_name = funcdesc.default_mangler
 
         def short_name(name, argtypes, *, abi_tags=(), uid=None):
+            if isinstance(uid, str):  # the key of a part, which says all, and the same in every process; the tags of flags do not
+                return long_name(name, (), uid=uid)
             whole = long_name(name, argtypes, abi_tags=abi_tags, uid=uid)
             if len(whole) <= _LONG_NAME:
                 return whole
@@ -259,7 +267,7 @@ if AVAILABLE:
         engine = library._codegen._engine._ee
         for part in (library, *library._linking_libraries):
             module = getattr(part, "_final_module", None)
-            if not isinstance(part, _PartOfAnEntry) and module in engine._modules:
+            if not isinstance(part, PartOfAnEntry) and module in engine._modules:
                 engine.remove_module(module)
                 module.close()
 
@@ -339,11 +347,11 @@ if AVAILABLE:
             found = self._shelf and self._shelf.take(self._impl.filename_base, self._key_of_all(sig, codegen))
             if not found:
                 return None
-            path, (name, linked, rest) = found
+            path, (name, optimised, rest) = found
             began, what = time.perf_counter(), _words(self._py_func)
             announce_compilation(what, quick=True)
             try:
-                data = (_EntryLibrary.machine_code(codegen, name, linked), *rest)
+                data = (_EntryLibrary.machine_code(codegen, name, optimised), *rest)
                 whole = self._impl.rebuild(target_context, data)
             except Exception:  # LLVM cannot read it, or it is something else: never the reason why a simulation fails
                 self._shelf.refuse(path)
@@ -353,13 +361,13 @@ if AVAILABLE:
             return whole
 
         def _collect(self, sig, data):
-            linked = getattr(data.library, "linked", None)
-            if self._shelf and linked and self._impl.check_cachable(data):
+            optimised = getattr(data.library, "optimised", None)
+            if self._shelf and optimised and self._impl.check_cachable(data):
                 (name, _, _), *rest = self._impl.reduce(data)
                 rest[5] = ""  # the listing of types, long and never looked at
                 key = self._key_of_all(sig, data.codegen)
-                self._shelf.put(self._impl.filename_base, key, dumps((key, (name, linked, rest))))
-                data.library.linked = None
+                self._shelf.put(self._impl.filename_base, key, dumps((key, (name, optimised, rest))))
+                data.library.optimised = None
 
         def _key_of_all(self, sig, codegen):
             """The same for all processors."""

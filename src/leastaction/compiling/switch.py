@@ -61,23 +61,24 @@ def switch(
     if default is not None:
         scope["otherwise"] = default
         lines.append(f"    return otherwise({parameters})")
-    return (inlined if inline else kernel)(_made(name, lines, scope))
+    return (inlined if inline else kernel)(_made(name, lines, scope, inline))
 
 
 def one_of(name: str, numbers: Sequence[int], *, doc: str = "") -> Callable:
     """The inlined test `name(kind)`: is the number one of these?  A comparison with each of them, no more."""
     tests = " or ".join(f"kind == {k}" for k in numbers) or "False"
-    return inlined(_made(name, [f"def {name}(kind):", f'    """{doc}"""', f"    return {tests}"], {}))
+    return inlined(_made(name, [f"def {name}(kind):", f'    """{doc}"""', f"    return {tests}"], {}, True))
 
 
-def _made(name: str, lines: list[str], scope: dict[str, Any]) -> Callable:
+def _made(name: str, lines: list[str], scope: dict[str, Any], inline: bool) -> Callable:
     """The Python function with this source, which tracebacks and `inspect` can show."""
-    source = "\n".join(lines) + "\n"
+    source, functions = "\n".join(lines) + "\n", tuple(scope.items())
     filename = f"<switch {name} {id(scope)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), scope)
     function = scope[name]
     function.__module__ = __name__
+    function.made_from = (inline, source), functions  # by which other processes know it (parts.py)
     return function
 
 
