@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import leastaction as la
-from leastaction.assembly.closing import Closing
+from leastaction.assembly.equations import Closing
 from leastaction.coordinates.network import build
 from leastaction.kernels.maximal import evaluate as kernels
 from leastaction.reference.constrained import AccelerationConstraints

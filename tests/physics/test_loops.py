@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.assembly.closing import Closing, reduce
+from leastaction.assembly.closing import reduce
+from leastaction.assembly.equations import Closing
 from leastaction.coordinates.network import build
 from leastaction.joints import ALL
 from leastaction.reference.constrained import AccelerationConstraints

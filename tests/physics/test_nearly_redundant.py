@@ -7,7 +7,8 @@ import pytest
 from support.six_digits import four_bar_of_free_bodies, in_six_digits
 
 import leastaction as la
-from leastaction.assembly.closing import TreeClosing, reduce
+from leastaction.assembly.closing import reduce
+from leastaction.assembly.equations import TreeClosing
 
 TREE_START = {"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}
 LOOPS = {

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import leastaction as la
-from leastaction.assembly.closing import TreeClosing
+from leastaction.assembly.equations import TreeClosing
 from leastaction.reference import published
 
 # the test set for IVP solvers, release 2.4: state of Andrews' squeezer at 0.03 s (PSIDE, tolerances 1e-14)

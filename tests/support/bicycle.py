@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from leastaction.assembly.closing import TreeClosing
+from leastaction.assembly.equations import TreeClosing
 from leastaction.kernels.maximal.evaluate import advance
 
 REAR_RADIUS = 0.3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.assembly.closing import Closing
+from leastaction.assembly.equations import Closing
 from leastaction.coordinates.network import Network
 from leastaction.kernels.maximal.layout import Flow
 from leastaction.testing import matrices as mat

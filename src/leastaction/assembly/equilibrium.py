@@ -18,7 +18,8 @@ from ..errors import SingularMassError, StateError
 from ..kernels.maximal.evaluate import advance
 from ..kernels.tree import evaluate
 from ..model import Model
-from .closing import TreeClosing, assemble
+from .closing import assemble
+from .equations import TreeClosing
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from ..model import Model
 from ..pose import Pose
 
 if TYPE_CHECKING:
-    from .closing import TreeClosing
+    from .equations import TreeClosing
 
 Array = NDArray[np.float64]
 Chosen = NDArray[np.bool_]

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assembly import ledger
-from ..assembly.closing import ClosedEvaluator, TreeClosing, explain_dependent, on_the_way, project_velocity, reduce
+from ..assembly.closing import ClosedEvaluator, explain_dependent, on_the_way, project_velocity, reduce
+from ..assembly.equations import TreeClosing
 from ..assembly.nearly import GOOD, Choice, settle
 from ..constraints.base import COORDINATES
 from ..errors import LeastActionError, StateError

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assembly.closing import TreeClosing, reduce
+from ..assembly.closing import reduce
+from ..assembly.equations import TreeClosing
 from ..model import Model
 from .replay import Nodes
 

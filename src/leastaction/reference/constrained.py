@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dynamics
-from ..assembly.closing import Closing, reduce
+from ..assembly.closing import reduce
+from ..assembly.equations import Closing
 from ..checks import numbers
 from ..coordinates.network import build
 from ..errors import StateError

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dynamics
-from ..assembly.closing import TreeClosing
+from ..assembly.equations import TreeClosing
 from ..constraints import Constraint
 from ..constraints.base import COORDINATES, SPEEDS
 from ..coordinates import ties
