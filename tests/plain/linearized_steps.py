@@ -183,7 +183,7 @@ def test_what_runs_are_refused():
     with pytest.raises(la.StateError, match="those of a run"):
         la.linearize(run.model, la.Variational(), run.state(0), 0.01, nodes=[0])
     with pytest.raises(la.StateError, match="cannot be linearised"):
-        la.linearize(swinging(la.RK4())[0])
+        la.linearize(swinging(la.AdaptiveStep())[0])
 
 
 def test_nodes_that_are_not_where_a_step_leads():
