@@ -32,9 +32,9 @@ lint: $(VENV)/.ready-test
 thorough: $(VENV)/.ready-test
 	$(BIN)/python -m pytest $(TWO) --durations=30 --durations-min=5 -m slow tests/conformance tests/physics
 
-# what compiles everything once more: without the private parts of Numba, and in an extended copy of the package
+# what compiles everything once more: without the private parts of Numba, and in an extended copy of the package; and the long ones in plain Python
 public: $(VENV)/.ready-test
-	$(BIN)/python -m pytest -m slow tests/unit tests/extending
+	$(BIN)/python -m pytest --durations=30 --durations-min=5 -m slow tests/unit tests/extending tests/physics/test_in_plain_python.py
 
 # compiled code that checks every index, with canaries around all arrays; takes long, so it is optimised only a little (make bounds CHECKED=tests/io)
 CHECKED ?= tests/physics tests/conformance tests/io

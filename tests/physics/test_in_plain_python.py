@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-LONG = ("extended", "linearized_steps", "midpoint_joints")  # a minute and more each
+LONG = ("arguments", "dampers", "extended", "linearized_steps", "midpoint_joints", "trapezoid_loops")  # a minute and more each: make public
 FILES = sorted(p for p in (Path(__file__).parent.parent / "plain").glob("*.py") if p.name != "__init__.py")
 
 

@@ -42,7 +42,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.slow) if case == "law" else case for case in CASES])
 def test_energy_is_explained_to_the_order_of_the_steps(case):
     make, options = CASES[case]
     model = make()

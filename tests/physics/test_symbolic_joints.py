@@ -131,7 +131,10 @@ def test_chart_switch_passes_gimbal_lock_like_a_ball_joint():
     assert run.iterations.max() <= 12
 
 
-@pytest.mark.parametrize("integrator", [la.RK4(), la.RKMK4(), la.Variational(quadrature="midpoint")], ids=repr)
+SLOW = pytest.param(la.Variational(quadrature="midpoint"), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("integrator", [la.RK4(), la.RKMK4(), SLOW], ids=repr)
 def test_every_integrator_changes_charts(integrator):
     joint = euler_ball(charts=2)
     model = pendulum(joint)

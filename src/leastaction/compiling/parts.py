@@ -22,6 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from numba import types
+
 from . import files
 
 SUFFIX = ".parts"
@@ -96,10 +98,10 @@ class _NoName(Exception):
     """There is nothing by which another process could know it."""
 
 
-def key_of(dispatcher: Any, types: tuple[Any, ...], target: tuple[Any, ...]) -> str | None:
+def key_of(dispatcher: Any, arguments: tuple[Any, ...], target: tuple[Any, ...]) -> str | None:
     """Of a kernel for these types of arguments; None if it has no lasting name."""
     try:
-        known = name_of(dispatcher), tuple(described(t) for t in types), target
+        known = name_of(dispatcher), tuple(described(t) for t in arguments), target
     except _NoName:
         return None
     return hashlib.sha256(repr(known).encode()).hexdigest()[:24]
@@ -120,8 +122,6 @@ def name_of(dispatcher: Any) -> Any:
 
 def described(kind: Any) -> Any:
     """A type of Numba in words that mean the same in every process."""
-    from numba.core import types
-
     if isinstance(kind, types.BaseNamedTuple):
         record = kind.instance_class
         if getattr(sys.modules.get(record.__module__), record.__qualname__, None) is not record:
