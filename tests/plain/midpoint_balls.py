@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.errors import LeastActionError
-from leastaction.testing import Kinematics
+from leastaction.testing import Kinematics, force_bench
 
 ROD = {"mass": 1.0, "com": (0.05, 0.02, -0.25), "inertia": (0.03, 0.04, 0.02)}
 
@@ -130,3 +130,16 @@ def test_what_it_does_not_know_is_named(joint, integrator, words):
     mech.add_body("part", joint=joint, **ROD)
     with pytest.raises(LeastActionError, match=words):
         la.simulate(mech.compile(), dt=0.01, steps=1, integrator=integrator)
+
+
+def test_steps_are_solved_where_one_correction_lets_the_residual_grow():
+    """The matrix is of first order in the rotation of a step, here up to 0.28 rad: no smaller part of a correction would help."""
+    mech = force_bench(True)
+    mech.add_force(la.LinearSpring("float", "ball", 20.0, 0.3))
+    model = mech.compile()
+    q, v = model.neutral(), np.zeros(model.nv)
+    q[:4] = 0.07655143, 0.06388284, -0.07178266, -0.38032706
+    v[:] = (-0.05445736, -0.40186592, 0.54008171, -0.14438325, 0.04173768, -0.42480298, -0.25531123, -0.00576653, -0.74268759,
+            0.15034256, -0.05303613, -0.5928599, -1.19911643)  # fmt: skip
+    run = la.simulate(model, model.state(q, v), dt=0.02, steps=12, integrator=la.Midpoint(tol=1e-12))
+    assert run.converged and run.iterations.max() < 20

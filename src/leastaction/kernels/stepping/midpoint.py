@@ -258,8 +258,15 @@ def restart(s):
     back_to_last(s.a.w.d, s.a.w.d_last, s.a.con)
 
 
+CLOSE = 100.0  # of what is allowed: a residual from which full corrections lead on, whether it shrinks at once or not
+
+
 @inlined
 def shrinks(s, new, old, fraction, correction, manner):
+    """The matrix of ball and free joints is of first order in the increment: all corrections together shrink the residual, but one alone
+    may let the largest entry grow, and a part of it is then no better."""
+    if has_balls(s.a.frames) and fraction == 1.0 and new < CLOSE:
+        return True
     return residual_shrinks(s, new, old, fraction, correction, manner) or turns(s.a.w.actuation, s.a.m, new, 10.0 * old)
 
 
