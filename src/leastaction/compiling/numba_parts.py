@@ -40,7 +40,7 @@ if AVAILABLE:
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             dispatcher, codegen = self._dispatcher(), target_context.codegen()
-            key = parts.key_of(dispatcher, tuple(sig), codegen.magic_tuple()) if isinstance(sig, tuple) else None
+            key = parts.key_of(dispatcher, tuple(sig), codegen.magic_tuple()) if parts.store.is_open and isinstance(sig, tuple) else None
             if key is None:
                 return None
             try:

@@ -53,16 +53,18 @@ class Store:
             finally:
                 self._forget()  # megabytes
 
+    @property
+    def is_open(self) -> bool:
+        """Is something of ours being compiled?  What others compile with our kernels has names of Numba's, and is not shared."""
+        return self._depth > 0
+
     def find(self, key: str) -> bytes | None:
-        if self._depth == 0:  # what others compile with our kernels
-            return None
         if self._found is None:
             self._found = self._read()
         return self._new.get(key) or self._found.get(key)
 
     def add(self, key: str, part: bytes) -> None:
-        if self._depth:
-            self._new[key] = part
+        self._new[key] = part
 
     def _read(self) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
