@@ -79,7 +79,7 @@ def in_lanes(width, masked=False):
         def typed(arguments):
             def generate(context, builder, signature, values):
                 function = known_weakly()
-                writer = _Writer(context, builder, width)
+                writer = LaneWriter(context, builder, width)
                 given = [writer.taken(t, v) for t, v in zip(signature.args, values, strict=True)]
                 if masked:
                     live = writer.entry(given[names.index("live")], (0,))
@@ -110,7 +110,7 @@ class _Frame:
         self.broken = []  # of the loops it is in: which lanes have left
 
 
-class _Writer(Vectors):
+class LaneWriter(Vectors):
     """Writes the instructions of functions."""
 
     def __init__(self, context, builder, width):
@@ -384,7 +384,9 @@ class _Writer(Vectors):
         return self.entry(owner, index if isinstance(index, tuple) else (index,)) if isinstance(owner, Array) else owner[index]
 
     def _call(self, node):
-        function, arguments = self.value(node.func), [self.value(a) for a in node.args]
+        return self.call(self.value(node.func), [self.value(a) for a in node.args])
+
+    def call(self, function, arguments):
         if function is range:
             return _Range(arguments)
         if function in (max, min):

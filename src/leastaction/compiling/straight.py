@@ -46,6 +46,19 @@ def pieces(function):
 def _straight(function, cut):
     if config.DISABLE_JIT or config.BOUNDSCHECK or not AVAILABLE:
         return kernel(function)
+
+    def write(context, builder, scope, function):
+        statements = definition(function).body
+        if cut:
+            _write_pieces(context, builder, scope, function.__globals__, statements)
+        else:
+            Straight(context, builder, scope, function.__globals__).run(statements)
+
+    return described(function, write)
+
+
+def described(function, write):
+    """An intrinsic that returns nothing; write(context, builder, scope, function) writes its instructions."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     # Numba never forgets an intrinsic: it knows the function weakly, and what keeps the function is its own module
     function.__globals__.setdefault("__straight__", []).append(function)
@@ -53,22 +66,15 @@ def _straight(function, cut):
 
     def typed(arguments):
         def generate(context, builder, signature, values):
-            function = known()
-            tree = definition(function)
-            scope = dict(zip(names, zip(signature.args, values, strict=True), strict=True))
-            if cut:
-                _write_pieces(context, builder, scope, function.__globals__, tree.body)
-            else:
-                _Writer(context, builder, scope, function.__globals__).run(tree.body)
+            write(context, builder, dict(zip(names, zip(signature.args, values, strict=True), strict=True)), known())
             return context.get_dummy_value()
 
         return types.void(*arguments), generate
 
     # Numba counts the parameters of an intrinsic, so they are written out
-    described = eval(f"lambda typing, {', '.join(names)}: typed(({', '.join(names)},))", {"typed": typed})
-    described.__name__ = function.__name__
-    described.__doc__ = function.__doc__
-    return intrinsic(described)
+    made = eval(f"lambda typing, {', '.join(names)}: typed(({', '.join(names)},))", {"typed": typed})
+    made.__name__, made.__doc__ = function.__name__, function.__doc__
+    return intrinsic(made)
 
 
 def definition(function):
@@ -84,7 +90,7 @@ def definition(function):
     return ast.parse(textwrap.dedent("".join(lines[:last]))).body[0]
 
 
-class _Writer:
+class Straight:
     """Writes instructions; a value is (Numba type, LLVM value)."""
 
     def __init__(self, context, builder, scope, functions, known=None):
@@ -245,7 +251,7 @@ def _write_pieces(context, builder, scope, functions, statements):
             for name in across:
                 if name not in new:
                     inside[name] = kept_as[name], _recalled(context, b, kept_as[name], entries(name))
-            writer = _Writer(context, b, inside, functions, known)
+            writer = Straight(context, b, inside, functions, known)
             writer.run(piece)
             for name in across:
                 if name in new:

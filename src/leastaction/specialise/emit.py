@@ -12,6 +12,7 @@ from operator import itemgetter
 from ..kernels.tree.layout import PARENT, QI, VI
 from .memory import Bodies, Call, Store, Trace
 from .plan import Planned, Unit, live_terms
+from .schedule import groups
 from .terms import Number, Term, TraceError
 from .trace import Sweep, TopCall
 
@@ -59,6 +60,10 @@ class _Loop:
         self._possible = [*_MODEL_ARRAYS, *_WORK_ARRAYS, *unit.parameters.replace("m, w", "").replace(",", " ").split(), "i", *_COLUMN]
         self._calls: list[str] = []  # of the piece of each class; "" if it does nothing
         numbers = self._numbered(sweep)
+        at_once = groups(sweep, bodies, numbers) if any(self._calls) and not self.masked else None
+        if at_once is not None:
+            self._add_groups(at_once, dict(zip(sweep.indices, numbers, strict=True)))
+            return
         segments = [(which, [i for i, _ in group]) for which, group in groupby(zip(sweep.indices, numbers, strict=True), key=itemgetter(1))]
         if len(segments) <= max(_MOST_SEGMENTS, len(self._calls)):
             for which, indices in segments:
@@ -109,6 +114,38 @@ class _Loop:
             lines += [f"{'elif' if which else 'if'} which == {which}:", f"    {call or 'pass'}"]
         self.lines += [f"for i in range({indices[0]}, {indices[-1] + step}, {step}):", *_indented(lines)]
 
+    def _add_groups(self, at_once: list[list[int]], numbers: dict[int, int]) -> None:
+        """One loop over groups of bodies; tables say which code they run, and who they are."""
+        kinds = sorted({(numbers[g[0]], len(g)) for g in at_once if self._calls[numbers[g[0]]]})
+        lines: list[str] = []
+        for which, (number, size) in enumerate(kinds):
+            call, name = self._calls[number], f"{self.name}_{number}_together"
+            calls = [self._renamed(call, lane) for lane in range(size)]
+            bases = [line for lane in range(size) for line in self._lane_lines(call, lane)]
+            if size > 1:
+                parameters = ", ".join(dict.fromkeys(word for c in calls for word in _arguments(c)))
+                self.pieces.append("\n".join(["@together", f"def {name}({parameters}):", *_indented(calls)]))
+                call = f"{name}({parameters})"
+            lines += [f"{'elif' if which else 'if'} kind == {which}:", *_indented([*bases, call])]
+        rows = [[kinds.index((numbers[g[0]], len(g))), *g] for g in at_once if self._calls[numbers[g[0]]]]
+        table = f"_{self.name.upper()}"
+        widest = max(map(len, rows))
+        self.pieces.append(f"{table} = np.array({[row + [0] * (widest - len(row)) for row in rows]!r}, dtype=np.int64)")
+        self.lines += [f"for s in range({len(rows)}):", *_indented([f"kind = {table}[s, 0]", *lines])]
+
+    def _lane_lines(self, call: str, lane: int) -> list[str]:
+        """i, p, j and k of the body in a lane, as far as the call needs them."""
+        own = _renaming(lane)
+        table = f"_{self.name.upper()}"
+        return [
+            f"{own['i']} = {table}[s, {lane + 1}]",
+            *(f"{own[name]} = link[{own['i']}, {column}]" for name, column in _COLUMN.items() if name in _arguments(call)),
+        ]
+
+    def _renamed(self, call: str, lane: int) -> str:
+        own = _renaming(lane)
+        return f"{call.partition('(')[0]}({', '.join(own.get(word, word) for word in _arguments(call))})"
+
     def _base_lines(self, calls: list[str], indices: list[int] | None) -> list[str]:
         """p, j and k of the body in turn: computed from i where they grow with it, else looked up."""
         lines = []
@@ -117,6 +154,15 @@ class _Loop:
                 rule = _affine([(i, int(self.bodies.link[i, column])) for i in indices]) if indices else None
                 lines.append(f"{name} = {rule or f'link[i, {column}]'}")
         return lines
+
+
+def _renaming(lane: int) -> dict[str, str]:
+    """What i, p, j and k are called in a lane."""
+    return {name: f"{name}{lane or ''}" for name in ("i", *_COLUMN)}
+
+
+def _arguments(call: str) -> list[str]:
+    return call.partition("(")[2].rstrip(")").split(", ")
 
 
 def _affine(points: list[tuple[int, int]]) -> str | None:

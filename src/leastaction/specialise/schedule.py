@@ -1,0 +1,61 @@
+"""Which bodies of a sweep can be computed at once, in lanes of the vector registers: limbs move beside each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .memory import Bodies, Call, cell_of
+from .plan import accesses
+from .trace import Sweep
+
+LANES = 2  # bodies at once; their numbers are gathered one by one, so more would gain less
+WORTH = 0.25  # of the bodies have to run beside another
+
+
+def groups(sweep: Sweep, bodies: Bodies, numbers: list[int]) -> list[list[int]] | None:
+    """The bodies of a sweep in another order, those together that may run at once; None if that does not pay.
+
+    numbers: the class of every body, in the order of the sweep.  Bodies run together if they are of one class and neither needs what the
+    other does: of two siblings that both add to their parent the order stays.
+    """
+    if 0 in sweep.indices:  # not bodies
+        return None
+    after = _dependent(sweep, bodies)
+    height = _heights(after)
+    waits = Counter(y for targets in after for y in targets)
+    alone = {x for x, trace in enumerate(sweep.traces) if any(isinstance(e, Call) for e in trace.effects)}
+    ready = [x for x in range(len(sweep.indices)) if not waits[x]]
+    found: list[list[int]] = []
+    while ready:
+        ready.sort(key=lambda x: (-height[x], x))
+        first = ready[0]
+        members = [x for x in ready if numbers[x] == numbers[first] and x not in alone][:LANES] if first not in alone else [first]
+        found.append(members if len(members) == LANES else [first])
+        for x in found[-1]:
+            ready.remove(x)
+            for y in after[x]:
+                waits[y] -= 1
+                if not waits[y]:
+                    ready.append(y)
+    together = sum(len(g) for g in found if len(g) > 1)
+    return [[sweep.indices[x] for x in g] for g in found] if together >= WORTH * len(sweep.indices) else None
+
+
+def _dependent(sweep: Sweep, bodies: Bodies) -> list[list[int]]:
+    """By place in the order of the sweep: who has to come after it."""
+    touched = []
+    for i, trace in zip(sweep.indices, sweep.traces, strict=True):
+        bases = bodies.bases(i)
+        touched.append(tuple({cell_of(place, bases) for place in places} for places in accesses(trace)))
+    return [
+        [y for y in range(x + 1, len(touched)) if writes & (touched[y][0] | touched[y][1]) or reads & touched[y][1]]
+        for x, (reads, writes) in enumerate(touched)
+    ]
+
+
+def _heights(after: list[list[int]]) -> list[int]:
+    """How many have to come one after the other from here on: the longest way goes first."""
+    height = [0] * len(after)
+    for x in reversed(range(len(after))):
+        height[x] = 1 + max((height[y] for y in after[x]), default=0)
+    return height
