@@ -25,10 +25,13 @@ ALWAYS_NEW = 1e300  # as RATE: the factorisation at hand is of no use
 EXPECTED = 0.01  # rates to begin with: good enough for an old factorisation to be tried on the second step
 
 
+_NEW = np.zeros(SIZE)
+_NEW[RATE] = ALWAYS_NEW
+_NEW[[RATE_AGED, RATE_FIRST, RATE_EXACT]] = EXPECTED
+
+
 def make_memory(t: float) -> NDArray[np.float64]:
     """Memory of a simulation that starts at time t."""
-    memory = np.zeros(SIZE)
-    memory[[START, TIME]] = t
-    memory[RATE] = ALWAYS_NEW
-    memory[[RATE_AGED, RATE_FIRST, RATE_EXACT]] = EXPECTED
+    memory = _NEW.copy()
+    memory[START] = memory[TIME] = t
     return memory
