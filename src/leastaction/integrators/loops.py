@@ -9,7 +9,8 @@ confirms it.
 several such ways the one that keeps the energy best is taken.   docs/constraints.md
 
 Rows that are left out because others imply them are chosen at the start.  Of a Bennett linkage no choice is good on the whole way round:
-then another one is made on the way, and the steps go on from there.  So they do where rows that follow only nearly are off by a quarter of the slack.
+then another one is made on the way, and the steps go on from there.  So it is where rows that follow only nearly are off by a quarter of
+the slack.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ class LoopStepper(Stepper):
             self._use(stepper, other)
 
     def _settled(self, state: State) -> State:
-        """Where all rows are satisfied as well as they can be, if some follow only nearly: otherwise every choice would add its own error."""
+        """Where all rows are satisfied as well as they can be, if some follow only nearly: or every choice would add its own error."""
         if not self._relaxed:
             return state
         model = self.model
