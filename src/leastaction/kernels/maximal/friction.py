@@ -23,6 +23,15 @@ from .joints import dual_column, end_columns, joint_columns, on_child, on_parent
 from .layout import B_P, RUB_AT, RUB_BODY, RUB_DIAGONAL, RUB_Q, RUB_ROW, RUB_SLOT, RUB_V
 
 
+AT_ONCE = 6  # evaluations of an attempt in which all joints may change; then one at a time, the first one: no circles
+
+
+@kernel
+def begin_attempt(rough):
+    if rough is not None:
+        rough.count[0] = 0.0
+
+
 @kernel
 def rough_forces(rough, m, net, flow):
     """Rows of Flow.G0: impulses push the joints along their coordinates.  Writes Rough.inertia."""
@@ -77,14 +86,20 @@ def rough_diagonal(rough, values):
 def rough_values(rough, act, m, flow, h):
     """The rows of friction in r, for the increments dq.  Writes Rough.slides, and adds to act.drive."""
     if rough is not None:
-        kick = act.kick[0]
+        kick, alone = act.kick[0], True
+        rough.count[0] += 1.0
         for e in range(rough.on.shape[0]):
             v, at = rough.on[e, RUB_V], rough.on[e, RUB_AT]
             f, most = flow.d[at], kick * m.friction[v]
             c = rough.inertia[e] / abs(h) if rough.inertia[e] > 0.0 else most
             against = f - c * flow.dq[v]
+            now = 0.0 if abs(against) <= most else 1.0 if against < 0.0 else -1.0
             rough.slides_before[e] = rough.slides[e]
-            rough.slides[e] = 0.0 if abs(against) <= most else 1.0 if against < 0.0 else -1.0
+            if rough.count[0] <= AT_ONCE:
+                rough.slides[e] = now
+            elif now != rough.slides[e] and alone:  # one that slides the wrong way comes to rest first
+                rough.slides[e] = now if rough.slides[e] == 0.0 else 0.0
+                alone = False
             flow.r[at] = flow.dq[v] if rough.slides[e] == 0.0 else f + rough.slides[e] * most
             act.drive[v] += f / kick
 

@@ -97,6 +97,7 @@ class Rough(NamedTuple):
     slides: floats("rubs")  # which way in the last residual, 1 or -1; 0 where it sticks
     slides_before: floats("rubs")  # in the residual before
     slides_used: floats("rubs")  # in the factorisation at hand
+    count: floats(1)  # evaluations of this attempt
 
 
 class Special(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined, kernel
 from ...lie.algebra import axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
 from ..maximal.constraints import force_directions
-from ..maximal.friction import forget_rows, holds_others, largest_friction, rough_rows, rough_size, stay, turns
+from ..maximal.friction import begin_attempt, forget_rows, holds_others, largest_friction, rough_rows, rough_size, stay, turns
 from ..maximal.fronts import factorise, solve
 from ..maximal.functions import largest_argument
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
@@ -87,6 +87,8 @@ def set_correction(flow):
 def evaluate_step(a, first):
     """Momenta are compared with those of all bodies together, constraints with the largest displacement of the step."""
     m, net, flow, h = a.m, a.net, a.flow, a.options.h
+    if first:
+        begin_attempt(flow.rough)
     evaluate(m, net, flow, h, a.memory[TIME], a.options.retraction)
     if first:
         tol = a.options.tol
