@@ -22,7 +22,6 @@ from ..tree.layout import INERTIA, KIND, MASS
 from .joints import dual_column, end_columns, joint_columns, on_child, on_parent
 from .layout import B_P, RUB_AT, RUB_BODY, RUB_DIAGONAL, RUB_Q, RUB_ROW, RUB_SLOT, RUB_V
 
-
 AT_ONCE = 6  # evaluations of an attempt in which all joints may change; then one at a time, the first one: no circles
 
 
