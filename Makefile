@@ -7,7 +7,7 @@ SOURCES := $(wildcard src tests benchmarks papers docs)
 # two processes with half of the tests each, in their order: what the tests of a file share is compiled by one of them, not by both at once
 TWO := -n 2 --dist worksteal
 
-.PHONY: demo test thorough public bounds combinations fuzz mutation lint robots kills dead-points pools cluster cache-trouble soak memory wheel bench papers docs thumbnails \
+.PHONY: demo test thorough public bounds combinations fuzz mutation lint robots kills dead-points six-digits pools cluster cache-trouble soak memory wheel bench papers docs thumbnails \
     screenshots picture clean
 
 demo: $(VENV)/.ready-plot
@@ -68,6 +68,11 @@ kills: $(VENV)/.ready-test
 # random planar linkages driven through their dead points: each keeps its energy law or stops with a reason
 dead-points: $(VENV)/.ready-test
 	PYTHONPATH=tests $(BIN)/python -m support.dead_points 200
+
+# loops as files with six digits have them, over 600 s: closed within their slack, and their energy (make six-digits TIME=60)
+TIME ?= 600
+six-digits: $(VENV)/.ready-test
+	PYTHONPATH=tests $(BIN)/python -m support.six_digits $(TIME)
 
 # a hundred roll-outs, ten of which fail, in process pools of every kind: the bits of one process
 pools: $(VENV)/.ready-test

@@ -7,10 +7,12 @@ import leastaction as la
 
 pytestmark = pytest.mark.slow
 
-IMPLICIT = [la.Variational(tol=1e-12), la.Variational(quadrature="midpoint", tol=1e-12), la.Midpoint(tol=1e-12), la.Trapezoid(tol=1e-12)]
-NAMES = ["Variational", "Variational midpoint", "Midpoint", "Trapezoid"]
+IMPLICIT = [
+    la.Variational(tol=1e-12), la.Variational(quadrature="midpoint", tol=1e-12), la.Midpoint(tol=1e-12), la.Trapezoid(tol=1e-12),
+    la.Maximal(tol=1e-12),
+]  # fmt: skip
+NAMES = ["Variational", "Variational midpoint", "Midpoint", "Trapezoid", "Maximal"]
 every_implicit = pytest.mark.parametrize("integrator", IMPLICIT, ids=NAMES)
-every_driven = pytest.mark.parametrize("integrator", [*IMPLICIT, la.Maximal(tol=1e-12)], ids=[*NAMES, "Maximal"])  # takes no dry friction
 
 
 def arm(links=6, kp=1e4, kd=1e2, limit=np.inf, **options):
@@ -49,7 +51,7 @@ def test_stiff_servos_hold_an_arm_at_long_steps_where_a_control_law_diverges():
         raise la.ConvergenceError("diverged", step=0, time=0.0, residual=0.0) if np.abs(out.v).max() > 100.0 else AssertionError("stands")
 
 
-@every_driven
+@every_implicit
 @pytest.mark.parametrize("kp, kd", [(1e4, 1e2), (1e8, 0.0), (0.0, 1e6), (1e10, 1e6)])
 def test_gains_of_any_size_neither_diverge_nor_ring(integrator, kp, kd):
     """L-stable: with h -> infinity times the rates, a step goes to the target and stays."""
@@ -61,7 +63,7 @@ def test_gains_of_any_size_neither_diverge_nor_ring(integrator, kp, kd):
         np.testing.assert_allclose(run.q[-1], [0.5, 0.1], atol=1e-5)
 
 
-@every_driven
+@every_implicit
 def test_servos_converge_to_the_equations_of_motion_with_order_one(integrator):
     model = arm(2, 80.0, 4.0, 25.0).compile()
     targets = {"link1": (0.9, 0.2), "link2": -0.4}
@@ -71,7 +73,7 @@ def test_servos_converge_to_the_equations_of_motion_with_order_one(integrator):
     assert np.allclose(np.divide(errors[:-1], errors[1:]), 2.0, atol=0.25), errors
 
 
-@every_driven
+@every_implicit
 def test_the_force_of_a_servo_stays_within_its_limits(integrator):
     """A weight of 20 N m on an arm of 12 N m sinks; one of 30 holds it."""
     mech = la.Mechanism()
@@ -151,11 +153,12 @@ def test_a_block_sticks_exactly_below_the_breakaway_force_and_slides_above(integ
 def test_a_block_slides_to_rest_in_closed_form(integrator):
     """v0 / a seconds and v0^2 / 2a metres with a = friction / mass; at rest it stays."""
     v0, a = 1.7, 1.5
+    rest = 1e-13 if isinstance(integrator, la.Maximal) else 0.0  # where velocities are those of bodies
     errors = []
     for dt in (2e-2, 1e-2, 5e-3):
         run = la.simulate(block(3.0), dt=dt, duration=2.0, v={"block": v0}, integrator=integrator)
         moving = np.flatnonzero(np.diff(run.q[:, 0]))
-        assert abs(run.t[moving[-1] + 1] - v0 / a) <= dt and np.all(run.v[run.t > v0 / a + 2.5 * dt] == 0.0)
+        assert abs(run.t[moving[-1] + 1] - v0 / a) <= dt and np.abs(run.v[run.t > v0 / a + 2.5 * dt]).max() <= rest
         errors.append(abs(run.q[-1, 0] - v0**2 / (2 * a)))
         np.testing.assert_allclose(run.dissipated[-1], 3.0 * run.q[-1, 0], rtol=1e-12)
         np.testing.assert_allclose(run.dissipated[-1], run.energy[0] - run.energy[-1], rtol=2 * dt)
@@ -196,7 +199,7 @@ def test_friction_of_a_loop_holds_the_loop():
 def test_what_cannot_have_them_says_what_to_use():
     servo, rough = arm(2).compile(), block(1.0)
     refused = [(integrator, model) for integrator in (la.Composition(), la.AdaptiveStep()) for model in (servo, rough)]
-    for integrator, model in [*refused, (la.Maximal(), rough)]:
+    for integrator, model in refused:
         with pytest.raises(la.StateError, match=r"use integrator=Variational\(\)"):
             la.simulate(model, dt=1e-3, steps=1, integrator=integrator)
     for integrator in (la.RK4(), la.SemiImplicitEuler()):

@@ -92,6 +92,17 @@ def test_a_step_onto_a_singular_position_is_never_silent():
     assert abs(run.t[-1] - 20.0) < 1e-9
 
 
+@pytest.mark.slow
+def test_the_lift_of_the_paper_stays_on_its_branch_for_1000_s():
+    """Five segments with the paper's own constraints."""
+    model = la.examples.hanging_scissor_lift(5).compile()
+    run = la.simulate(model, q=la.examples.hanging_scissor_start(5), dt=1e-2, duration=1000.0, assembly="continue")
+    assert len(run) == 100_001
+    assert np.abs(run.energy - run.energy[0]).max() < 0.05 * run.kinetic.max()
+    assert np.abs(run["a1"] + run["b1"]).max() < 1e-6
+    assert run.constraint_error.max() < 1e-11
+
+
 @pytest.mark.parametrize("seed", [1, 2, 4, 6, 7, 9])
 def test_linkages_through_their_dead_points_keep_their_energy_or_stop(seed):
     """Six of those of `make dead-points`."""

@@ -1,8 +1,15 @@
-"""Mechanisms as files with six digits have them: bodies in general axes, every number rounded."""
+"""Mechanisms as files with six digits have them: bodies in general axes, every number rounded.
+
+    python -m support.six_digits [seconds [loop]]        # long runs of such loops: what of them stays closed, and their energy
+"""
+
+import sys
 
 import numpy as np
 
 import leastaction as la
+from leastaction.assembly.equations import TreeClosing
+from leastaction.assembly.nearly import Measured
 from leastaction.pose import Pose
 
 DIGITS = 6
@@ -57,3 +64,62 @@ def four_bar_of_free_bodies():
             mech.add_frame(f"{side}{k}", body, Pose(point - middles[body], rpy=(-np.pi / 2, 0.0, 0.0)))
         mech.add_constraint(la.Close(la.Revolute(axis=(0, 0, 1)), f"a{k}", f"b{k}"))
     return mech
+
+
+LOOPS = {
+    "four-bar, one hinge closes it": (lambda: la.examples.four_bar(joint=True), {"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}, None),
+    "four-bar of free bodies, four hinges": (four_bar_of_free_bodies, None, None),
+    "Bennett, swinging": (la.examples.bennett, None, None),
+    "Bennett, all the way round": (la.examples.bennett, None, {"first": 6.0}),
+}
+INTEGRATORS = {
+    "Variational": la.Variational(),
+    "Maximal": la.Maximal(),
+    "Composition(Variational, order=4)": la.Composition(la.Variational(), order=4),
+    "Midpoint": la.Midpoint(),
+    "Composition(Maximal, order=4)": la.Composition(la.Maximal(), order=4),
+}
+
+
+def misfit(run, every):
+    """Largest error of any row as it is described, also of those that are left out; rad, lengths over the size of the mechanism."""
+    measured = Measured(TreeClosing(run.model), run.q[0])
+    return max(float(np.abs(measured.errors(q)).max()) for q in run.q[::every])
+
+
+def long_run(name, integrator, duration, dt=1e-2):
+    """A row of numbers: kept rows, all rows as described, range and drift of the energy as parts of the largest kinetic one."""
+    make, start, speed = LOOPS[name]
+    model = in_six_digits(make()).compile()
+    q = model.assemble(start)
+    v = None if speed is None else model.project_velocity(q, speed)
+    run = la.simulate(model, q=q, v=v, dt=dt, duration=duration, integrator=integrator, progress=False)
+    most = float(run.kinetic.max())
+    ends = np.array_split(run.energy, 10)
+    return {
+        "slack": model.slack, "closure": float(run.constraint_error.max()), "misfit": misfit(run, max(1, len(run) // 2000)),
+        "energy": float(np.ptp(run.energy)) / most, "drift": abs(float(ends[-1].mean() - ends[0].mean())) / most,
+        "left out": len(run.redundant), "warnings": run.warnings,
+    }  # fmt: skip
+
+
+def main():
+    """Exit code 1 if a loop opens by more than its slack, or the mean energy of the last tenth is not that of the first."""
+    duration, wrong = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0, False
+    print("| loop | integrator | rows that are kept | all rows | energy | drift |\n|---|---|---|---|---|---|")
+    for name in (name for name in LOOPS if not sys.argv[2:] or sys.argv[2] in name):
+        for label, integrator in INTEGRATORS.items():
+            try:
+                found = long_run(name, integrator, duration)
+            except la.LeastActionError as error:
+                print(f"| {name} | {label} | {str(error)[:150]} | | | |", flush=True)
+                wrong = True
+                continue
+            numbers = " | ".join(f"{found[key]:.1e}" for key in ("closure", "misfit", "energy", "drift"))
+            print(f"| {name} | {label} | {numbers} | {' '.join(found['warnings'])[:150]}", flush=True)
+            wrong |= found["misfit"] > found["slack"] or found["drift"] > 1e-2
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

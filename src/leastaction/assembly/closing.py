@@ -133,6 +133,7 @@ class ClosedEvaluator:
         self._evaluator = Evaluator(model)
         self._ties: tree.Ties | None = None
         self._choice: nearly.Choice | None = None
+        self._relaxed = False
 
     def __call__(self, what: int, half_step: float, q: Array, recorded: Array, t: Array) -> Evaluation:
         """As Evaluator, at the times t (T,)."""
@@ -154,6 +155,10 @@ class ClosedEvaluator:
 
     def _choose(self, q: Array, t: float) -> None:
         reduction = reduce(self.model, q, t)
+        if self._relaxed and not reduction.relaxed:  # further off than the slack, where all rows together would lock it
+            settled, _ = nearly.settle(TreeClosing(self.model, t), q, _held(self.model, ()))
+            reduction = reduce(self.model, settled, t)
+        self._relaxed = reduction.relaxed
         self._ties = tree.make_ties(self.model, reduction.closures)
         if self._choice is not None or not reduction.lasts:
             self._choice = reduction.choice

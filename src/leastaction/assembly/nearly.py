@@ -161,6 +161,10 @@ class Choice:
         of_all = float(np.linalg.svd(jacobian, compute_uv=False)[rank - 1])
         return float(np.linalg.svd(jacobian[self._kept], compute_uv=False)[-1]) / of_all if of_all > 1e-6 else 1.0
 
+    def misfit(self, q: Array) -> float:
+        """Largest error of all rows as they are described, rad, also of those that are left out."""
+        return float(np.abs(self._measured.errors(q)).max(initial=0.0))
+
     @property
     def lasts(self) -> bool:
         """Is it a good one as far as one can see from where it was made?"""

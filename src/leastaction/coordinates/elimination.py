@@ -30,6 +30,7 @@ class Graph:
     bodies: Sequence[tuple[int, ...]]  #: bodies each constraint acts on, world (0) left out
     damped: Sequence[int]  #: bodies whose joint couples them to their parent directly
     light: Sequence[int]  #: bodies with mass or inertia missing: their children go first
+    rough: Sequence[int] = ()  #: bodies whose joint has dry friction; the last constraints are the rows that hold them
 
     @property
     def n(self) -> int:
@@ -84,8 +85,11 @@ def eliminate(graph: Graph, order: str = "fill-reducing") -> list[Front]:
             couple(i - 1, graph.parent[i] - 1)
 
     # supernodes: bodies with their joints, then closures; `after` counts what has to be eliminated before
-    closures = [c for c in range(n, len(graph.rows)) if graph.rows[c]]
-    nodes = [tuple(g for g in (i - 1, n + i - 1) if graph.size(g)) for i in range(1, n + 1)] + [(n + c,) for c in closures]
+    closed = len(graph.rows) - len(graph.rough)
+    closures = [c for c in range(n, closed) if graph.rows[c]]
+    held = {i: (n + closed + k,) for k, i in enumerate(graph.rough)}
+    nodes = [tuple(g for g in (i - 1, n + i - 1, *held.get(i, ())) if graph.size(g)) for i in range(1, n + 1)]
+    nodes += [(n + c,) for c in closures]
     after: list[set[int]] = [set() for _ in nodes]
     children: list[list[int]] = [[] for _ in range(n + 1)]
     for i in range(1, n + 1):

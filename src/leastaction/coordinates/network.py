@@ -16,7 +16,7 @@ from ..errors import MechanismError
 from ..joints import SymbolicJoint
 from ..joints.dispatch import PARAMETERS
 from ..kernels.maximal import layout as M
-from ..kernels.maximal.layout import Flow, Loops, Net, Special, make_flow
+from ..kernels.maximal.layout import Flow, Loops, Net, Rough, Special, make_flow
 from ..kernels.tree import layout as L
 from ..model import Model
 from ..pose import Pose
@@ -46,7 +46,7 @@ class Network:
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
         loops = make_loops(self.closures, [c for c, row in enumerate(self.net.con) if row[M.CON_KIND] == M.CLOSING])
         acting = {"laws": len(self.model.tree.law_on), "couplings": 0, "servos": len(self.model.servos)}
-        return make_flow({**self.sizes, **sizes, **acting}, loops)
+        return make_flow({**self.sizes, **sizes, **acting}, loops, _make_rough(self) if self.graph.rough else None)
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
@@ -57,8 +57,11 @@ class Network:
         return out
 
 
-def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing") -> Network:
-    """Bodies, joints and the given closures (those of the model if left out)."""
+def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing", rough: bool = False) -> Network:
+    """Bodies, joints and the given closures (those of the model if left out).
+
+    rough   with rows that hold joints with dry friction, behind all others
+    """
     closures = model.closures if closures is None else tuple(closures)
     n = len(model.bodies)
     com = centres_of_mass(model)
@@ -69,6 +72,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     slots: list[tuple[int, int]] = []  # (body, constraint)
     functions: list[list[int]] = []
     arguments: list[list[int]] = []
+    placements: list[Pose] = []
 
     def add(a: int, b: int, pose_a: Pose, pose_b: Pose, kind: int, on: Sequence[int]) -> int:
         """A constraint without rows yet; poses in the frames of the tree."""
@@ -92,6 +96,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
     for i, body in enumerate(model.bodies, start=1):
         link, values = model.tree.link[i], model.tree.body[i]
         placed = Pose(values[L.PLACE_P : L.PLACE_P + 3], rotation=values[L.PLACE_R : L.PLACE_R + 9].reshape(3, 3))
+        placements.append(placed)
         if isinstance(body.joint, SymbolicJoint):
             add(int(link[L.PARENT]), i, placed, Pose(), M.POSE, (int(link[L.PARENT]), i))
             for _ in range(6 - body.joint.nv):
@@ -124,12 +129,20 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
             for row, (*directions, value) in zip(closure.rows, closure.row_numbers(), strict=True):
                 add_row(row.kind, directions[:3], directions[3:], value)
 
+    sticking = [i for i in range(1, n + 1) if _rubbing(model, i)] if rough else []
+    for i in sticking:
+        parent = int(model.tree.link[i, L.PARENT])
+        add(parent, i, placements[i - 1], Pose(), M.ROUGH, (parent, i))
+        for _ in _rubbing(model, i):
+            add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
+
     graph = Graph(
         parent=[0, *model.tree.link[1:, L.PARENT].tolist()],
         rows=[c[M.ROWS] for c in con],
         bodies=[tuple(sorted({i for i, which in slots[c[M.FIRST_SLOT] : c[M.FIRST_SLOT] + c[M.SLOTS]] if i > 0})) for c in con],
         damped=[i for i in range(1, n + 1) if _coupled(model, i)],
         light=[i for i in range(1, n + 1) if _is_light(model, i, com[i])],
+        rough=sticking,
     )
     tables = tabulate(graph, eliminate(graph, order))
     symbolic = [c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE]
@@ -146,6 +159,21 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         front=tables.front, index=tables.index, extend=tables.extend, extent=_extent(np.array(place)),
     )  # fmt: skip
     return Network(model, net, graph, tables, closures, sizes)
+
+
+def _make_rough(network: Network) -> Rough:
+    """Memory of the joints with dry friction."""
+    model, net, n = network.model, network.net, len(network.model.bodies)
+    on = []
+    for c, columns in enumerate(net.con):
+        if columns[M.CON_KIND] == M.ROUGH:
+            i = int(columns[M.BODY_B])
+            at, stride, row, column = network.tables.block(n + c, n + c)
+            for k, v in enumerate(_rubbing(model, i)):
+                q = int(model.tree.link[i, L.QI] + v - model.tree.link[i, L.VI])
+                unknown, diagonal = 6 * n + int(columns[M.FIRST_ROW]) + k, at + (column + k) * stride + row + k
+                on.append([i, v, q, unknown, int(columns[M.FIRST_SLOT]), k, diagonal])
+    return allocate(Rough, {"rubs": len(on)}, on=on)
 
 
 def make_loops(closures: Sequence[Closure], con: Sequence[int]) -> Loops | None:
@@ -213,6 +241,12 @@ def _coupled(model: Model, i: int) -> bool:
     v, nv, tree = int(model.tree.link[i, L.VI]), int(model.tree.link[i, L.NV]), model.tree
     driven = (tree.servo_on[:, 0] >= v) & (tree.servo_on[:, 0] < v + nv)
     return bool(np.any(tree.damping[v : v + nv] != 0.0) or np.any(tree.armature[v : v + nv] != 0.0) or driven.any())
+
+
+def _rubbing(model: Model, i: int) -> list[int]:
+    """Places in v of the coordinates of joint i that have dry friction."""
+    v, nv = int(model.tree.link[i, L.VI]), int(model.tree.link[i, L.NV])
+    return [j for j in range(v, v + nv) if model.tree.friction[j] > 0.0]
 
 
 def _body_of_coordinate(model: Model, v: int) -> int:

@@ -199,7 +199,7 @@ class Integrator(Carrier):
         if sticking := model.joints_with_dry_friction:
             raise StateError(
                 f"{type(self).__name__} cannot let joints stick: {why}, and joint {listed(sticking)} of {model.name!r} has dry friction; "
-                "use integrator=Variational(), Midpoint() or Trapezoid()"
+                "use integrator=Variational(), Midpoint(), Maximal() or Trapezoid()"
             )
 
     def refuse_overheld(self, model: Model, state: State) -> None:

@@ -9,7 +9,8 @@ confirms it.
 several such ways the one that keeps the energy best is taken.   docs/constraints.md
 
 Rows that are left out because others imply them are chosen at the start.  Of a Bennett linkage no choice is good on the whole way round:
-then another one is made on the way, and the steps go on from there.
+then another one is made on the way, and the steps go on from there.  So it is where rows that follow only nearly are off by a quarter of
+the slack.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ _KNOWN = 4  # nodes before those that say what is usual; without them nothing is
 _BACK = 7  # nodes before a suspicious one, from which a singular position is stepped over
 _WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how much nodes are moved aside
 _ACROSS = 14  # steps of a way
+_SLACK = 0.25  # of the slack: what rows that are left out may be off by before others are taken
 _TURN = 0.2  # rad or m, times what the rows are worth: how far joints move before somebody looks at them again
 _SEVERAL = 16  # steps after which somebody looks in any case
 _REMEMBERED = 8 * _WINDOW  # nodes of steps that are made one by one
@@ -152,7 +154,7 @@ class LoopStepper(Stepper):
             return result
         row, lost = jump
         reason = self._reason(float(recent.record.t[row]), lost, recent.record.q[row])
-        state = self._state(recent.record, row - 1, self.dt)
+        state = self._settled(self._state(recent.record, row - 1, self.dt))
         self._use(self._started(state), state)
         self._recent = None
         rewind(record)
@@ -199,15 +201,23 @@ class LoopStepper(Stepper):
         """Choose other rows where those in use are no good choice any more."""
         if self._choice is None:
             return
-        now = self._now()
-        if self._choice.worth(now.q) < GOOD:
-            model = self.model
-            if self._relaxed:  # where all rows are satisfied as well as they can be: otherwise every choice would add its own error
-                q, _ = settle(TreeClosing(model, now.t), now.q, np.zeros(model.nv, dtype=bool))
-                now = model.state(q, project_velocity(model, q, now.v, now.t), t=now.t)
-            stepper = self._started(now)
-            if stepper.multipliers == self.multipliers:
-                self._use(stepper, now)
+        now, most = self._now(), _SLACK * self.model.slack
+        if self._choice.worth(now.q) >= GOOD and not (self._relaxed and self._choice.misfit(now.q) > most):
+            return
+        other = self._settled(now)
+        if self._choice.worth(now.q) >= GOOD and self._choice.misfit(other.q) > most:
+            return  # no rows would do better
+        stepper = self._started(other)
+        if stepper.multipliers == self.multipliers:
+            self._use(stepper, other)
+
+    def _settled(self, state: State) -> State:
+        """Where all rows are satisfied as well as they can be, if some follow only nearly: or every choice would add its own error."""
+        if not self._relaxed:
+            return state
+        model = self.model
+        q, _ = settle(TreeClosing(model, state.t), state.q, np.zeros(model.nv, dtype=bool))
+        return model.state(q, project_velocity(model, q, state.v, state.t), t=state.t)
 
     # ------------------------------------------------------------------------------------------------ singular positions
 
@@ -230,7 +240,7 @@ class LoopStepper(Stepper):
         last = max(row - _BACK, block.written - 1)
         if last >= 0:
             block.cut(last + 1)
-            state = self._state(record, last, self.dt)
+            state = self._settled(self._state(record, last, self.dt))
             self._use(self._started(state), state)
         return Advance(int(record.cursor[STEPS]) - block.begun, reason, result.residual)
 

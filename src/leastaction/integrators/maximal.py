@@ -57,7 +57,7 @@ class Maximal(Integrator):
         self.max_evaluations = checked_evaluations(max_evaluations)
 
     def start(self, model: Model, state: State, dt: float) -> MaximalStepper:
-        self.refuse_dry_friction(model, "it knows bodies and the rows that hold them together, and has none that come and go")
+        self.refuse_overheld(model, state)
         return MaximalStepper(self, model, state, dt)
 
     @property
@@ -87,9 +87,10 @@ class MaximalStepper(CompiledStepper):
         check_start(model, state.q, state.v, state.t)
         reduction = reduce(model, state.q, state.t)
         self.redundant = reduction.dropped
-        self.network = build(model, reduction.closures, integrator.elimination)
+        self.network = build(model, reduction.closures, integrator.elimination, rough=True)
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)
-        self.multipliers = len(self.network.net.row)
+        rubs = 0 if self.flow.rough is None else len(self.flow.rough.on)
+        self.multipliers = len(self.network.net.row) - rubs  # dry friction is no constraint
         self.work = model.make_work()
         self.restart(state)
         self.set_up()
@@ -126,7 +127,8 @@ class MaximalStepper(CompiledStepper):
     @property
     def closure_impulses(self) -> NDArray[np.float64]:
         """(closure_rows,) of the last step."""
-        return self.flow.d[6 * len(self.model.bodies) + self.joint_rows :]
+        first = 6 * len(self.model.bodies)
+        return self.flow.d[first + self.joint_rows : first + self.multipliers]
 
     def law_wrenches(self, start: State) -> NDArray[np.float64]:
         """(n+1, 6) what laws on bodies did at the start of the step just made from there, body axes at their origins.
@@ -144,7 +146,8 @@ class MaximalStepper(CompiledStepper):
         momenta = np.empty(self.model.nv)
         maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.flow, momenta)
         error = float(np.abs(self.flow.off).max(initial=0.0))
-        put_node(record, float(self.memory[TIME]), self.flow.q, momenta, error, self.flow.d[6 * len(self.model.bodies) :])
+        first = 6 * len(self.model.bodies)
+        put_node(record, float(self.memory[TIME]), self.flow.q, momenta, error, self.flow.d[first : first + self.multipliers])
 
     def explain(self, status: int, residual: float) -> str:
         if self.model.has_symbolic_joints and (singular := explain_singular(self.model, self.flow.q, limit=100.0)):

@@ -7,6 +7,7 @@ constraints on velocities, symbolic joints, functions of coordinates.  Where the
 from ...compiling.decorators import inlined, kernel
 from ...lie.algebra import add, load3, quat_rotate_minus
 from .closing import loop_gradients, loop_nodes, loop_values
+from .friction import rough_forces, rough_gradients
 from .functions import function_forces, function_gradients, function_values
 from .layout import B_P, BODY_A, BODY_B, CON_KIND, D_U, D_W, FIRST_ROW, GEAR, TWO_FRAMES
 from .nonholonomic import seen_from_moving, seen_from_still, velocity_force, velocity_gradient, velocity_values
@@ -69,6 +70,7 @@ def gradients(m, net, flow):
     plain_gradients(net, flow.end, flow.apart_end, flow.G1)
     special_gradients(net.special, m, net, flow)
     loop_gradients(flow.loops, net, flow.end, flow.apart_end, True, flow.G1)
+    rough_gradients(flow.rough, m, net, flow)
 
 
 @kernel
@@ -87,6 +89,7 @@ def force_directions(m, net, flow):
     special_forces(net.special, m, net, flow)
     loop_nodes(flow.loops, net, flow.node, flow.apart)
     loop_gradients(flow.loops, net, flow.node, flow.apart, False, flow.G0)
+    rough_forces(flow.rough, m, net, flow)
 
 
 @kernel

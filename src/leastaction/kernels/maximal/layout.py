@@ -25,8 +25,8 @@ CON_KIND = _i(6)
 CON_COLUMNS = 7
 
 # kinds of constraints: rows between two frames; the others have files of their own (POSE: symbolic joints; FUNCTION: of coordinates;
-# SKATE to ELLIPSOID: velocities; CLOSING: symbolic joints that close loops)
-TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, CLOSING = range(10)
+# SKATE to ELLIPSOID: velocities; CLOSING: symbolic joints that close loops; ROUGH: dry friction)
+TWO_FRAMES, GEAR, POSE, FUNCTION, SKATE, ROLLING, BALL, SPHERE, ELLIPSOID, CLOSING, ROUGH = range(11)
 
 # columns of Net.place, one row per constraint: frame a in body A, frame b in body B
 A_P, A_R, B_P, B_R = _i(0), _i(3), _i(12), _i(15)
@@ -55,6 +55,11 @@ FUNCTION_COLUMNS = 5
 ARG_BODY, ARG_Q, ARG_V, ARG_SLOT = _i(0), _i(1), _i(2), _i(3)
 ARGUMENT_COLUMNS = 4
 
+# columns of Rough.on: body of the joint, place of the coordinate in v, in q, unknown of its impulse, slot of the joint's parent (that of
+# the body is next), row of the constraint, place of its diagonal in the fronts
+RUB_BODY, RUB_V, RUB_Q, RUB_AT, RUB_SLOT, RUB_ROW, RUB_DIAGONAL = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5), _i(6)
+RUB_COLUMNS = 7
+
 # columns of Flow.node and Flow.end: pose in the world
 POSE_R, POSE_X, POSE_W, POSE_U = _i(0), _i(9), _i(12), _i(13)
 POSE_COLUMNS = 16
@@ -82,6 +87,17 @@ class Loops(NamedTuple):
     inverse: floats(6, 6)  # scratch
     charts: floats(SCRATCH_ROWS, 6)  # scratch of joints/charts.py
     chart: floats(SCRATCH)  # the same
+
+
+class Rough(NamedTuple):
+    """Joint coordinates with dry friction: friction.py."""
+
+    on: integers("rubs", RUB_COLUMNS)
+    inertia: floats("rubs")  # of the body about the joint, kg m^2 or kg
+    slides: floats("rubs")  # which way in the last residual, 1 or -1; 0 where it sticks
+    slides_before: floats("rubs")  # in the residual before
+    slides_used: floats("rubs")  # in the factorisation at hand
+    count: floats(1)  # evaluations of this attempt
 
 
 class Special(NamedTuple):
@@ -175,14 +191,17 @@ class Flow(NamedTuple):
     slope: floats("2*arguments")  # derivatives in them; the second half is scratch
     drift: floats("functions")  # and in time
     loops: Loops  # None where no loop is closed by a joint given by its pose
-    actuation: layout.Actuation  # None where there are no servos
+    actuation: layout.Actuation  # None where there are neither servos nor dry friction
+    rough: Rough  # None where there is no dry friction
 
 
-def make_flow(sizes: Mapping[str, int], loops: Loops | None = None) -> Flow:
+def make_flow(sizes: Mapping[str, int], loops: Loops | None = None, rough: Rough | None = None) -> Flow:
     """Memory for n bodies, m rows of nc constraints with ns slots; most: largest number of coordinates a potential depends on."""
     load = np.zeros(sizes["nv"])
-    without = {name: None for name, count in (("laws", "laws"), ("actuation", "servos")) if not sizes[count]}
-    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), loops=loops, **without)
+    without = {"laws": None} if not sizes["laws"] else {}
+    if not sizes["servos"] and rough is None:
+        without["actuation"] = None
+    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), loops=loops, rough=rough, **without)
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0
     return flow

@@ -15,6 +15,7 @@ from ..tree.layout import INERTIA, MASS, MOMENT, NV, VI
 from ..tree.loads import custom_forces
 from ..tree.newton_matrix import first_order_stiffness
 from .constraints import gradients, values
+from .friction import rough_diagonal, rough_values
 from .joints import add_joint_forces, coordinates, damper_columns, increments
 from .laws import push_at_start
 from .layout import (
@@ -95,7 +96,7 @@ def add_multipliers(net, flow):
 @kernel
 def push_joints(m, net, flow, h, t):
     """r -= left half impulses of what depends on the joints' velocities, dampers and user forces, r -= impulses of servos, and r += momenta
-    of rotors.
+    of rotors; rows of dry friction.
 
     Writes q_end, dq.
     """
@@ -103,6 +104,7 @@ def push_joints(m, net, flow, h, t):
     increments(m, flow.q, flow.q_end, False, flow.dq)
     joint_impulses(m, flow, h, t, flow.q, -1.0)
     add_drives(flow.actuation, m, flow.q, flow.dq, h, flow.load)
+    rough_values(flow.rough, flow.actuation, m, flow, h)
     clear(flow.wrench)
     add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q, flow.load_row, 0, 1.0, flow.wrench)
     for i in range(1, flow.node.shape[0]):
@@ -127,8 +129,8 @@ def clear(a):
 
 @inlined
 def depends_on_speed(m):
-    """Is there anything in joint space that depends on velocities: forces, rotors, servos?"""
-    return m.has_dampers or m.has_armature or m.custom.shape[0] > 0 or m.servo_on.shape[0] > 0
+    """Is there anything in joint space that depends on velocities: forces, rotors, servos, dry friction?"""
+    return m.has_dampers or m.has_armature or m.custom.shape[0] > 0 or m.servo_on.shape[0] > 0 or m.has_friction
 
 
 @kernel
@@ -201,6 +203,7 @@ def assemble(m, net, flow, h, retraction, exact):
                     put(a, back, get(a, back) - flow.G0[e, j, c])
     for e in range(net.damped.shape[0]):
         assemble_damper(m, net, flow, e, h)
+    rough_diagonal(flow.rough, a)
 
 
 @kernel

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...compiling.decorators import entry, inlined, kernel
 from ...lie.algebra import axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
 from ..maximal.constraints import force_directions
+from ..maximal.friction import begin_attempt, forget_rows, holds_others, largest_friction, rough_rows, rough_size, stay, turns
 from ..maximal.fronts import factorise, solve
 from ..maximal.functions import largest_argument
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
@@ -86,20 +87,23 @@ def set_correction(flow):
 def evaluate_step(a, first):
     """Momenta are compared with those of all bodies together, constraints with the largest displacement of the step."""
     m, net, flow, h = a.m, a.net, a.flow, a.options.h
+    if first:
+        begin_attempt(flow.rough)
     evaluate(m, net, flow, h, a.memory[TIME], a.options.retraction)
     if first:
         tol = a.options.tol
         a.memory[SCALE] = momentum_scale(m, net, flow, h, tol)
         a.units[0], a.units[1] = tol * a.memory[SCALE], tol * length_scale(net, flow, tol)
         grow_old(a.memory)
-    rows = 6 * (flow.node.shape[0] - 1)
+    rows, last = 6 * (flow.node.shape[0] - 1), flow.d.shape[0] - rough_rows(flow.rough)
     momenta = relative_size(largest_between(flow.r, 0, rows), a.units[0])
-    return max(momenta, relative_size(largest_between(flow.r, rows, flow.d.shape[0]), a.units[1]))
+    size = max(momenta, relative_size(largest_between(flow.r, rows, last), a.units[1]))
+    return rough_size(flow.rough, flow, a.units, size)
 
 
 @inlined
 def choose(a, size):
-    if slopes_changed(a.flow.actuation):
+    if slopes_changed(a.flow.actuation) or holds_others(a.flow.rough):
         a.memory[RATE] = ALWAYS_NEW
     used = choose_cheapest(a.memory, size)
     if used == EXACT:
@@ -133,6 +137,8 @@ def shrinks(a, new, old, fraction, correction, manner):
 
     Near singular positions, where rods overlap, the residual says little about how far the solution is.
     """
+    if turns(a.flow.rough, new):
+        return True
     if manner != NATURAL:
         return residual_shrinks(a, new, old, fraction, correction, manner)
     solve(a.net, a.flow)
@@ -167,6 +173,7 @@ def momentum_scale(m, net, flow, h, tol):
         top = max(top, 5e-16 / tol * stiff * max(1.0, net.extent, largest_compared(net, flow)))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(flow.load, 0, flow.load.shape[0]))
+    top = max(top, 2e-15 / tol * largest_friction(flow.rough, flow.actuation, m))
     return max(top, largest_law_impulse(flow.laws, h), largest_impulse(flow.actuation))
 
 
@@ -241,7 +248,9 @@ def arrive(m, net, flow, h, kick, t):
         store3(flow.apart, c, 0, load3(flow.apart_end, c, 0))
     for j in range(flow.off.shape[0]):
         flow.off[j] = flow.r[6 * (flow.node.shape[0] - 1) + j]
+    forget_rows(flow.rough, flow)
     coordinates(m, net, flow, flow.node, flow.apart, flow.q_end)
+    stay(flow.rough, flow)
     if depends_on_speed(m):
         increments(m, flow.q, flow.q_end, True, flow.dq)
         joint_impulses(m, flow, h, t, flow.q_end, 1.0)
