@@ -13,7 +13,7 @@ EPS = np.finfo(float).eps
 
 
 def quaternions(seed=0):
-    """(w, x, y, z): random ones, turns about every axis up to half a turn and just beyond it, ones with two parts that are equally large."""
+    """(w, x, y, z): random ones, turns about every axis up to half a turn and just beyond it, ones with two parts of one size."""
     rng = np.random.default_rng(seed)
     axes = np.array([*np.eye(3), *-np.eye(3), *rng.normal(size=(3, 3))])
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
@@ -48,7 +48,7 @@ def test_cayley_vectors_and_quaternions_are_inverse():
             d = np.array([9.0, *rotations.cayley_vector(w, tuple(u))])
             back, axis = rotations.cayley_quaternion(d, 1)
             turned = mat.RETRACTIONS["cayley"](np.array([*d[1:], 0.0, 0.0, 0.0]))[:3, :3]
-            assert np.abs(turned - mat.quaternion_matrix(np.array([w, *u]))).max() < 8 * EPS / w**2  # long vectors, with which the definition solves
+            assert np.abs(turned - mat.quaternion_matrix(np.array([w, *u]))).max() < 8 * EPS / w**2  # long vectors
             assert np.abs(np.array([back, *axis]) * np.sign(w) - [w, *u]).max() < 8 * EPS
 
 
@@ -90,5 +90,6 @@ def test_ratio_of_an_angle_to_the_sine_of_its_half_is_right_to_the_last_digit():
             exact = mpmath.mpf(np.hypot(u[0], u[2]))
             ratio = float(2 * mpmath.asin(exact) / exact)
         w = np.sqrt((1.0 - s) * (1.0 + s))
-        assert abs(half_angle_ratio(w, u) - ratio) <= (1.0 if s * s < 0.005 else 2.0) * EPS * ratio  # the series itself is right, quotients round twice
+        roundings = 1.0 if s * s < 0.005 else 2.0  # of the series, of a quotient
+        assert abs(half_angle_ratio(w, u) - ratio) <= roundings * EPS * ratio
         assert half_angle_ratio(-w, u) == -half_angle_ratio(w, u)
