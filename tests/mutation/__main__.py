@@ -48,7 +48,7 @@ def _parts(file: str, *names: str) -> list[str]:
 
 _MIDPOINT = [
     *_plain("midpoint_balls"), "tests/conformance/test_midpoint.py", *_plain("midpoint_joints"),
-    "tests/physics/test_armature.py::test_every_integrator_feels_it",
+    "tests/physics/test_armature.py::test_every_integrator_feels_it[Midpoint]",
 ]  # fmt: skip
 _MAXIMAL = [
     "tests/unit/test_maximal_newton.py",
@@ -125,8 +125,8 @@ TESTS = {
     "kernels/stepping": _plain("velocity_rows", "world_directions", "maximal_servos"),
     "kernels/stepping/adaptive": _ADAPTIVE,
     "kernels/stepping/control": _ADAPTIVE,
-    "kernels/stepping/maximal": _plain("maximal_servos", "velocity_rows"),
-    "kernels/stepping/midpoint": _MIDPOINT,
+    "kernels/stepping/maximal": _plain("corrections", "maximal_servos", "velocity_rows"),
+    "kernels/stepping/midpoint": [*_plain("corrections"), *_MIDPOINT],
     "kernels/stepping/trapezoid": _plain(
         "trapezoid_loops::test_steps_back_lead_to_the_start",
         "trapezoid_loops::test_what_acts_on_the_joints_of_a_loop",
