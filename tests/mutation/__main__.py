@@ -60,6 +60,7 @@ _LINEARISED = _plain(
     "linearized_steps::test_sweeps_and_matrices_agree", "linearized_steps::test_derivative_of_momenta",
     "linearized_steps::test_rows_on_velocities", "linearized_steps::test_steps_of_a_run", "linearized_steps::test_loops_of_a_run",
     "linearized_steps::test_joint_forces_of_other_integrators", "linearized_steps::test_along_a_run",
+    "midpoint_balls::test_linearised_steps_know_how_springs_between_points_bend_and_wrenches_turn",
 )  # fmt: skip
 _ADAPTIVE = _plain("velocity_rows", "composed_bases")
 _LAWS = [
@@ -140,7 +141,7 @@ TESTS = {
     "kernels/tree/law": _LAWS,
     "kernels/tree/loads": [_ACTION, *_LAWS],
     "kernels/tree/midpoint_quadrature": [*_LINEARISED, _ACTION, *_plain("point_dampers")],
-    "kernels/tree/reactions": _plain("closing_joints", "midpoint_balls"),
+    "kernels/tree/reactions": [*_plain("midpoint_balls"), "tests/physics/test_reactions.py"],
     "kernels/tree/slopes": [*_LINEARISED, *_LAWS],
 }
 ENOUGH_TREES = "6"  # random trees in place of 200

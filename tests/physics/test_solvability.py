@@ -10,6 +10,7 @@ import leastaction as la
 from leastaction import solvability as sv
 from leastaction import testing
 from leastaction.kernels.stepping import trapezoid as kernels
+from leastaction.solvability.constants import Bounds, residual_bound
 from leastaction.solvability.kantorovich import _largest_eta
 
 
@@ -43,6 +44,16 @@ def test_bounds_hold_in_the_whole_box(seed):
         while bound.ndim > 2:
             bound = bound @ direction
         np.testing.assert_allclose(contracted, bound, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mass", [1e-3, 0.5, 20.0])
+def test_tensors_know_point_masses_of_any_size(mass):
+    mech = la.Mechanism()
+    mech.add_body("upper", joint=la.Revolute((0, 1, 0)), mass=mass, com=(0, 0, -1))
+    mech.add_body("lower", "upper", la.Revolute((1, 0, 0)), la.Pose((0, 0, -1)), mass=mass, com=(0, 0, -1))
+    model, q = mech.compile(), np.array([0.3, 0.5])
+    tensors = sv.StepEquation(model, model.state(q)).tensors
+    np.testing.assert_allclose(tensors.at(q, 0)[0], la.dynamics.mass_matrix(model, q), rtol=1e-12, atol=1e-15 * mass)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -161,6 +172,15 @@ def test_sampled_constants_are_the_largest_in_all_directions():
         max(norm(np.einsum("abkl,b,l->ak", M2, v, w)) for v in circle[::4] for w in circle[::4]),
     )  # fmt: skip
     np.testing.assert_allclose([seen.m1, seen.m2, seen.l0, seen.l1, seen.l2], wanted, rtol=5e-3)
+
+
+def test_the_step_of_bounds_is_the_longest_for_which_they_hold():
+    model = la.examples.chain(2).compile()
+    equation = sv.StepEquation(model, model.state([0.3, -0.5], [0.1, 0.2]))
+    _, c = sv.paper_step(equation, "certified")
+    bounds = Bounds(c, float(np.linalg.norm(equation.v0)), residual_bound(equation, c))
+    h = bounds.step()
+    assert h > 0.0 and all(bounds.holds(f * h) for f in (1e-6, 0.1, 0.5, 1.0 - 1e-9)) and not bounds.holds(h * (1.0 + 1e-9))
 
 
 def test_psi_has_the_sign_of_the_corrected_polynomial():
