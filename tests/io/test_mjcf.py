@@ -266,6 +266,21 @@ def test_limits_are_kept(tmp_path):
     assert not la.load(saved(tmp_path, robot(body)), ignore=["limits"]).limits
 
 
+@pytest.mark.parametrize("ends", ["", 'range="-30 60" limited="true"'], ids=["endless", "with ends"])
+def test_the_larger_of_two_efforts_is_the_limit(tmp_path, ends):
+    for given in ("-5 20", "-20 5"):
+        body = PENDULUM.replace("axis", f'{ends} actuatorfrclimited="true" actuatorfrcrange="{given}" axis')
+        assert la.load(saved(tmp_path, robot(body))).limits["pin"].effort == 20.0
+
+
+def test_names_that_are_taken_get_numbers(tmp_path):
+    """Bodies between the joints of one are named after it and the joint; a site may be called so already."""
+    body = f'<body name="rod"><joint name="x" type="slide"/><joint name="pin"/>{BOX}<site name="rod:x" pos="0 0 1"/></body>'
+    mech = la.load(saved(tmp_path, robot(body)))
+    assert set(mech.bodies) == {"rod:x 2", "rod"} and "rod:x" in mech.frames
+    assert mech.compile().joint_names == ("x", "pin")
+
+
 MOTORS = """<actuator>
   <motor name="plain" joint="pin" gear="30"/> <motor name="weak" joint="pin" gear="-2" ctrllimited="true" ctrlrange="-.5 1"/>
   <general name="strong" joint="slide" gear="3" gainprm="-4" ctrllimited="true" ctrlrange="-2 3" forcelimited="true" forcerange="-5 6"/>

@@ -121,6 +121,14 @@ def test_actuators_friction_limits_shapes_and_keyframes_come_back(tmp_path):
         np.testing.assert_allclose(data.qfrc_actuator[:2], [holder, speed], atol=1e-12)
 
 
+def test_keyframes_without_a_time_begin_at_zero(tmp_path):
+    mech = driven()
+    mech.keyframes |= {"bent": {"q": {"hinge": 0.3}}, "later": {"q": {"hinge": 0.3}, "t": 1.5}}
+    read = again(mech, tmp_path)
+    times = [read.compile().state(**read.keyframes[name]).t for name in ("bent", "later")]
+    assert times == [mech.compile().state(**mech.keyframes[name]).t for name in ("bent", "later")] == [0.0, 1.5]
+
+
 LOOPS = {
     "Coincident": la.Coincident("tip", "anchor"),
     "Close(Fixed)": la.Close(la.Fixed(), "tip", "world"),

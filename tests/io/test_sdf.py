@@ -297,3 +297,35 @@ def test_shapes_and_meshes_stay_in_their_folders(tmp_path):
 def test_a_mass_that_is_not_given_and_may_be_missing_is_none():
     text = sdf(link("a", inside=INERTIAL.replace("<mass>2</mass>", "")), HELD)
     assert parse_model(text, ignore=["inertial"]).bodies["a"].mass == 0.0
+
+
+@pytest.mark.parametrize(("color", "read"), [("0 0.5 1", True), ("1.5 0.2 0.3", False), ("0.2 0.3 -0.1 1", False), ("2 2 2", False)])
+def test_colours_with_a_number_out_of_range_are_not_read(color, read):
+    shape = "<visual name='v'><geometry><sphere><radius>2</radius></sphere></geometry><material><diffuse>{}</diffuse></material></visual>"
+    mech = parse_model(sdf(link("a", inside=INERTIAL + shape.format(color)), HELD))
+    numbers = tuple(map(float, color.split()))
+    assert (mech.shapes[0].color is not None and mech.shapes[0].color[: len(numbers)] == numbers) == read
+    assert any("outside of 0 to 1" in note for note in mech.notes) != read
+
+
+@pytest.mark.parametrize(("switch", "harmless"), [("gravity", "true"), ("kinematic", "false"), ("enable_wind", "false")])
+def test_switches_that_change_nothing_may_be_written_out(switch, harmless):
+    """By word, by number, or left empty; the other word is refused."""
+    for text in (harmless, str(int(harmless == "true")), "", " "):
+        assert parse_model(sdf(link("a", inside=INERTIAL + f"<{switch}>{text}</{switch}>"), HELD)).bodies["a"].mass == 2.0
+    other = "false" if harmless == "true" else "true"
+    with pytest.raises(la.FormatError, match=f"<{switch}> is {other}"):
+        parse_model(sdf(link("a", inside=INERTIAL + f"<{switch}>{other}</{switch}>"), HELD))
+
+
+@pytest.mark.parametrize("which", ["axis", "axis2"])
+def test_a_joint_may_follow_either_axis_of_another(which):
+    axes = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 0 1</xyz></axis2>"
+    mimic = f'<mimic joint="j" axis="{which}"><multiplier>2</multiplier></mimic>'
+    mech = parse_model(sdf(
+        LINK, link("b"), joint("j", "universal", "world", "a", axes), joint("k", "revolute", "world", "b", AXIS.format(mimic)),
+    ))  # fmt: skip
+    model = mech.compile()
+    led = {"j_axis": 0.2, "j_axis2": 0.3}
+    q = dict(zip(model.joint_names, model.assemble(led, hold=list(led)), strict=True))
+    assert q["k"] == pytest.approx(2 * led[f"j_{which}"])

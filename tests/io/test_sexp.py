@@ -332,3 +332,9 @@ def test_turns_that_keep_the_directions_of_a_constraint():
     assert keeps(z, -z, np.array([z])) and keeps(z, z, np.array([x, y])) and keeps(z, z, 2.0 * np.array([x + y, x]))
     assert not keeps(z, z, np.array([x])) and not keeps(z, z, np.array([z, x])) and not keeps(z, x, np.array([z]))
     assert not keeps(z, z, np.array([x + z])) and not keeps(z, z, np.eye(3))
+
+
+def test_lines_are_indented_by_their_depth_and_long_chains_stay_short():
+    chain = parse_mechanism("(system " + "(tx 1 " * 200 + '(ry "q" (tz -1 (mass 1)))' + ")" * 201)
+    blanks = [len(line) - len(line.lstrip()) for line in write(chain).splitlines()]
+    assert blanks[1:6] == [2, 4, 6, 8, 10] and max(blanks) == blanks[-1] <= 60

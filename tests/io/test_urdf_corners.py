@@ -93,3 +93,15 @@ def test_a_standing_body_stays_where_it_is_when_written_and_read(tmp_path, place
     for name in ("arm", *(["corner"] if framed else [])):
         one, other = (la.dynamics.pose(m, m.neutral(), name) for m in (mech.compile(), again))
         assert np.allclose(one.p, other.p, rtol=0.0, atol=1e-12) and np.allclose(one.R, other.R, rtol=0.0, atol=1e-12)
+
+
+def test_point_masses_and_bodies_without_mass_stay_so_when_written_and_read(tmp_path):
+    mech = la.Mechanism()
+    mech.add_body("arm", joint=la.Revolute((0, 1, 0)), mass=2.0, com=(0, 0, -1))
+    mech.add_body("nothing", "arm", la.Fixed(), la.Pose((0, 0, -1)))
+    mech.save(tmp_path / "r.urdf")
+    assert (tmp_path / "r.urdf").read_text().count("<inertial>") == 1
+    read = la.load(tmp_path / "r.urdf")
+    heavy, light = (la.dynamics.mass_matrix(m.compile(), {"arm": 0.3}) for m in (mech, read))
+    np.testing.assert_allclose(heavy, [[2.0]])
+    np.testing.assert_allclose(light, heavy)

@@ -23,4 +23,33 @@ CLASSIFIED: dict[tuple[str, str, str], str] = {
         'lines = [f"    <{placed.role}>", *_origin(placed.placement, 6), f"      <geometry>{_geometry(placed.shape)}</geometry>"]',
         "6",
     ): "equivalent: spaces in front of an element",
+    (
+        "lie/retraction_exp.py",
+        "b = 0.5 - x * (1 / 24 - x * (1 / 720 - x * (1 / 40320 - x * (1 / 3628800 - x * (1 / 479001600 - x / 87178291200)))))",
+        "87178291200",
+    ): "tolerance: the eleventh digit of a coefficient whose term is below rounding",
+    (
+        "lie/retraction_exp.py",
+        "return 1 / 3780 + x * (1 / 50400 + x * (1 / 997920 + x * (691 / 16345929600 + x * (1 / 622702080",
+        "16345929600",
+    ): "tolerance: the eleventh digit of a coefficient whose term is a small part of the sum",
+    (
+        "solvability/kantorovich.py",
+        "low, high = 0.0, min((f / x) ** (1.0 / k) for k, (x, f) in enumerate(((b, 1.0), (c, 2.0), (d, 6.0)), start=1) if x > 0.0)",
+        "6.0",
+    ): "tolerance: where halving begins; a wider interval contains the place too",
+    ("kernels/constraints/bordered.py", "for b in range(S.shape[0]):", "0"): "equivalent: S is square",
+    ("kernels/solvability/certificate.py", "n = T.shape[0]", "0"): "equivalent: all sides of T are of one length",
+    ("kernels/forces/laws.py", "store9(laws.place, e, 0, R)", "0"): (
+        "equivalent: the only caller places the law anew before it asks again; the place is put back for callers that do not"
+    ),
+    ("kernels/lagrangian/derivatives.py", "for k in range(count - 1, 0, -1):", "0"): (
+        "equivalent: the first frame stands on the world, to which nothing is passed on"
+    ),
+    ("kernels/lagrangian/balls.py", "J[v + 1, v + 2] += 0.5 * l[0]", "+"): (
+        "tolerance: a matrix of Newton's method that is approximate anyway; a step takes a correction more, and is the same"
+    ),
+    ("kernels/stepping/maximal.py", "for i in range(1, flow.node.shape[0]):", "1"): (
+        "tolerance: what errors of constraints are compared with, without the displacement of the first body"
+    ),
 }

@@ -61,6 +61,23 @@ def test_rounding_is_less_than_what_is_allowed_for():
     assert 0.0 < worst < 0.5
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_behind_rounding_have_their_units_and_bound_what_they_are_sums_of(seed):
+    """Without forces, twice the speed for half the time is the same motion: e doubles, A stays, B[d, d] halves."""
+    model = la.examples.random_tree(4, seed=seed, joints=certificates.JOINTS, gravity=(0, 0, 0)).compile()
+    rng = np.random.default_rng(seed)
+    q, v, h, sums = rng.normal(size=model.nq), 5.0 * rng.normal(size=model.nv), 0.02, []
+    for faster in (1.0, 2.0, 8.0):
+        proof = sv.StepEquation(model, model.state(q, faster * v)).judged(h / faster)
+        sums.append((proof.error_e / faster, proof.error_A.copy(), proof.error_B * faster))
+        values = np.abs(proof.e), np.abs(proof.A) @ proof.share, np.abs(proof.B) @ proof.share @ proof.share
+        for value, bound in zip(values, (proof.error_e, proof.error_A, proof.error_B), strict=True):
+            assert np.all(value <= bound * (1 + 1e-12) + 1e-300)
+    for other in sums[1:]:
+        for one, two in zip(sums[0], other, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-13 * max(np.abs(one).max(), 1e-300))
+
+
 def test_the_solution_is_within_the_radius():
     for seed in range(8):
         equation = certificates.random_equation(seed)

@@ -10,6 +10,8 @@ import leastaction as la
 from leastaction import solvability as sv
 from leastaction import testing
 from leastaction.kernels.stepping import trapezoid as kernels
+from leastaction.solvability.constants import Bounds, residual_bound
+from leastaction.solvability.kantorovich import _largest_eta
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -42,6 +44,16 @@ def test_bounds_hold_in_the_whole_box(seed):
         while bound.ndim > 2:
             bound = bound @ direction
         np.testing.assert_allclose(contracted, bound, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mass", [1e-3, 0.5, 20.0])
+def test_tensors_know_point_masses_of_any_size(mass):
+    mech = la.Mechanism()
+    mech.add_body("upper", joint=la.Revolute((0, 1, 0)), mass=mass, com=(0, 0, -1))
+    mech.add_body("lower", "upper", la.Revolute((1, 0, 0)), la.Pose((0, 0, -1)), mass=mass, com=(0, 0, -1))
+    model, q = mech.compile(), np.array([0.3, 0.5])
+    tensors = sv.StepEquation(model, model.state(q)).tensors
+    np.testing.assert_allclose(tensors.at(q, 0)[0], la.dynamics.mass_matrix(model, q), rtol=1e-12, atol=1e-15 * mass)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -146,6 +158,31 @@ def test_certified_constants_bound_the_sampled_ones():
     assert sv.paper_step(equation, "certified")[0] <= sv.certified_step(equation).h
 
 
+def test_sampled_constants_are_the_largest_in_all_directions():
+    """In a tiny ball of two coordinates: maxima over a circle of directions, and two circles for l2."""
+    model = la.examples.chain(2, spatial=True).compile()
+    equation = sv.StepEquation(model, model.state([0.3, -0.5], [1.0, 2.0]))
+    seen = sv.sampled_constants(equation, 1e-9, samples=200)
+    M, M1, M2 = equation.tensors.at(equation.q, 2)
+    circle = [np.array([np.cos(a), np.sin(a)]) for a in np.linspace(0.0, np.pi, 200)]
+    norm = lambda matrix: np.linalg.norm(matrix, 2)
+    wanted = (
+        np.linalg.eigvalsh(M)[0], np.linalg.eigvalsh(M)[-1], max(norm(M1 @ v) for v in circle),
+        max(norm(np.einsum("abk,b->ak", M1, v)) for v in circle),
+        max(norm(np.einsum("abkl,b,l->ak", M2, v, w)) for v in circle[::4] for w in circle[::4]),
+    )  # fmt: skip
+    np.testing.assert_allclose([seen.m1, seen.m2, seen.l0, seen.l1, seen.l2], wanted, rtol=5e-3)
+
+
+def test_the_step_of_bounds_is_the_longest_for_which_they_hold():
+    model = la.examples.chain(2).compile()
+    equation = sv.StepEquation(model, model.state([0.3, -0.5], [0.1, 0.2]))
+    _, c = sv.paper_step(equation, "certified")
+    bounds = Bounds(c, float(np.linalg.norm(equation.v0)), residual_bound(equation, c))
+    h = bounds.step()
+    assert h > 0.0 and all(bounds.holds(f * h) for f in (1e-6, 0.1, 0.5, 1.0 - 1e-9)) and not bounds.holds(h * (1.0 + 1e-9))
+
+
 def test_psi_has_the_sign_of_the_corrected_polynomial():
     """(41) with 3 m1^2 L1, and L3 with h."""
     rng = np.random.default_rng(0)
@@ -157,6 +194,16 @@ def test_psi_has_the_sign_of_the_corrected_polynomial():
         L4, L5 = m1 * (L2 + L3 * v), 2 * L0 * L3 - L1 * L2 - L1 * L3 * v
         polynomial = h**3 * (2 * L0 * L5 + L1**3) + h**2 * (2 * L0 * L4 - 3 * m1 * L1**2) + h * 3 * m1**2 * L1 - m1**3
         assert np.sign(polynomial) == np.sign(b.psi(h))
+
+
+@pytest.mark.parametrize("bcd", [(2.0, 0.0, 0.0), (0.0, 3.0, 0.0), (0.0, 0.0, 5.0), (1.0, 20.0, 300.0), (0.3, 0.2, 0.1)])
+def test_the_largest_eta_is_the_top_of_the_majorant(bcd):
+    """Of t - b t^2/2 - c t^3/6 - d t^4/24, found on a grid: never above, and below by rounding only."""
+    b, c, d = bcd
+    t = np.linspace(0.0, 5.0, 2_000_001)
+    top = (t - b * t**2 / 2 - c * t**3 / 6 - d * t**4 / 24).max()
+    found = _largest_eta(b, c, d)
+    assert found <= top * (1 + 1e-9) and top - found <= 1e-12 * top
 
 
 @pytest.mark.parametrize("k1", (0.0, 0.9, 5.0))

@@ -161,3 +161,19 @@ def test_what_cannot_be_composed_says_so():
         la.Composition(la.Midpoint(alpha=0.3))
     with pytest.raises(la.StateError, match=r"Midpoint\(alpha=0.5\)"):
         la.AdaptiveStep(la.Midpoint(alpha=0.3))
+
+
+@pytest.mark.parametrize("base", [la.Variational(), la.Maximal(), la.Midpoint()], ids=lambda i: type(i).__name__)
+def test_steps_follow_a_density_that_only_time_changes(base):
+    """h is in inverse proportion to exp(2 t), to second order in the step, whichever integrator is controlled."""
+
+    def ever_denser(t, q, v, out):
+        out[0] = np.exp(2.0 * t)
+
+    model, apart = la.examples.double_pendulum().compile(), []
+    for dt in (0.04, 0.02):
+        run = la.simulate(model, q={"upper": 0.3}, dt=dt, duration=0.5, integrator=la.AdaptiveStep(base, density=ever_denser))
+        h = np.diff(run.t)[:-1]  # the last one ends the run
+        scaled = h * np.exp(2.0 * (run.t[:-2] + 0.5 * h)) / dt
+        apart.append(np.abs(scaled / scaled[0] - 1.0).max())
+    assert apart[0] < 0.05 and apart[1] < 0.6 * apart[0]

@@ -143,3 +143,26 @@ def test_steps_are_solved_where_one_correction_lets_the_residual_grow():
             0.15034256, -0.05303613, -0.5928599, -1.19911643)  # fmt: skip
     run = la.simulate(model, model.state(q, v), dt=0.02, steps=12, integrator=la.Midpoint(tol=1e-12))
     assert run.converged and run.iterations.max() < 20
+
+
+@pytest.mark.parametrize("integrator", [la.Midpoint(tol=1e-13), la.Variational(quadrature="midpoint", tol=1e-13)], ids=["q", "tree"])
+@pytest.mark.parametrize("acts", ["springs", "a wrench"])
+def test_linearised_steps_know_how_springs_between_points_bend_and_wrenches_turn(integrator, acts):
+    """Strong ones over several joints, between bodies and to the world: of second order beside those of Variational, as the steps are."""
+    mech = la.Mechanism(name="tied", gravity=(0.0, 0.0, 0.0))
+    for k, parent in enumerate(("world", "a", "b", "c")):
+        joint = la.Revolute((k % 2, 1, 0)) if k < 3 else la.Prismatic((1, 0, 1))
+        mech.add_body("abcd"[k], parent, joint, la.Pose(xyz=(0, 0, -0.5 if k else 0.0)), **ROD)
+    mech.add_frame("tip", "d", la.Pose(xyz=(0.1, 0, -0.3)))
+    mech.add_frame("anchor", placement=la.Pose(xyz=(0.4, 0.2, -1.1)))
+    if acts == "springs":
+        mech.add_force(la.LinearSpring("tip", "anchor", 300.0, 0.2))
+        mech.add_force(la.LinearSpring("tip", "a", 200.0, 1.5))
+    else:
+        mech.add_force(la.Wrench("tip", force=(30.0, -20.0, 50.0), moment=(3.0, 2.0, 1.0)))
+    model, apart = mech.compile(), []
+    state = model.state([0.3, -0.4, 0.5, 0.1], [0.2, -0.3, 0.4, 0.1])
+    for dt in (2e-3, 1e-3):
+        one, other = (la.linearize(model, i, state, dt) for i in (integrator, la.Variational(tol=1e-13)))
+        apart.append(max(np.abs(one.A - other.A).max(), np.abs(one.next_state.p - other.next_state.p).max()) / dt)
+    assert np.log2(apart[0] / apart[1]) > 0.9 and apart[1] < 1.0

@@ -160,8 +160,8 @@ class _Reader:
         kept = {word.split()[0]: self.source.numbers[word] for word in words if word in self.source.numbers}
         if m.jnt_limited[j] and "LIMIT" not in self.off:
             kept["lower"], kept["upper"] = m.jnt_range[j].tolist()
-            if m.jnt_actfrclimited[j]:
-                kept["effort"] = min(kept.get("effort", np.inf), float(np.abs(m.jnt_actfrcrange[j]).max()))
+        if m.jnt_actfrclimited[j]:
+            kept["effort"] = min(kept.get("effort", np.inf), float(np.abs(m.jnt_actfrcrange[j]).max()))
         if not kept or self.leftovers.ignores("limits", element, f"limits of joint {name!r}"):
             return
         if joint.nq != 1:
