@@ -250,3 +250,16 @@ def test_a_state_that_gets_too_fast_ends_the_run_with_the_reason(pendulum):
     with pytest.raises(la.ConvergenceError, match="no step from this state can be certified") as caught:
         la.simulate(pendulum, duration=1.0, **START, tau=[1e25, 0.0])
     assert np.isfinite(caught.value.trajectory.q).all()
+
+
+def test_steps_of_a_stiff_spring_are_half_the_stability_limit():
+    """Where nothing else limits them; the limit of the node by differences of forces is that of the oscillation."""
+    mech = la.Mechanism(gravity=(0, 0, 0))
+    mech.add_body("wheel", joint=la.Revolute(axis=(0, 1, 0)), inertia=(0.1, 0.1, 0.1), mass=1.0)
+    mech.add_body("rim", "wheel", la.Revolute(axis=(0, 1, 0)), inertia=(0.2, 0.2, 0.2), mass=1.0)
+    mech.add_force(la.Spring("wheel", 300.0))
+    mech.add_force(la.Spring("rim", 50.0))
+    model = mech.compile()
+    q = np.array([0.01, -0.02])
+    run = la.simulate(model, q=q, dt=1.0, steps=4, integrator=la.CertifiedStep(), progress=False)
+    np.testing.assert_allclose(np.diff(run.t), 0.5 * sv.stable_step(model, q), rtol=1e-6)
