@@ -132,6 +132,19 @@ def spider(legs=4):
     return mech
 
 
+def test_joints_given_as_functions_run_alone():
+    """Four arms with joints of their own, two of each; what is not a joint may run together."""
+    joint = la.SymbolicJoint("screwed", lambda q, sp: sp.rot_y(q[0]) @ sp.move(0, 0.1 * q[0], 0), 1)
+    mech = la.Mechanism()
+    for arm in range(4):
+        mech.add_body(f"upper{arm}", joint=joint if arm < 2 else la.Revolute(), mass=1.0 + arm, com=(0.1, 0, 0.2), inertia=(0.1, 0.2, 0.3))
+        mech.add_body(f"lower{arm}", f"upper{arm}", joint, la.Pose(xyz=(0, 0, -1)), mass=1.0, com=(0, 0.1, 0.2), inertia=(0.1, 0.2, 0.3))
+    model = mech.compile()
+    q, v = random_state(model, np.random.default_rng(1))
+    a, b = (la.dynamics.forward(m, q, v) for m in (model.specialise(), model))
+    np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * np.abs(b).max())
+
+
 def test_a_specialised_spider_falls_as_the_general_one():
     model = spider().compile()
     q, v = random_state(model, np.random.default_rng(1))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .memory import Bodies, Call, cell_of
-from .plan import accesses
+from .memory import Bodies, Call, Trace, cell_of
+from .plan import accesses, live_terms
 from .trace import Sweep
 
 LANES = 2  # bodies at once; their numbers are gathered one by one, so more would gain less
@@ -23,7 +23,7 @@ def groups(sweep: Sweep, bodies: Bodies, numbers: list[int]) -> list[list[int]] 
     after = _dependent(sweep, bodies)
     height = _heights(after)
     waits = Counter(y for targets in after for y in targets)
-    alone = {x for x, trace in enumerate(sweep.traces) if any(isinstance(e, Call) for e in trace.effects)}
+    alone = {x for x, trace in enumerate(sweep.traces) if _calls_joints(trace)}
     ready = [x for x in range(len(sweep.indices)) if not waits[x]]
     found: list[list[int]] = []
     while ready:
@@ -39,6 +39,13 @@ def groups(sweep: Sweep, bodies: Bodies, numbers: list[int]) -> list[list[int]] 
                     ready.append(y)
     together = sum(len(g) for g in found if len(g) > 1)
     return [[sweep.indices[x] for x in g] for g in found] if together >= WORTH * len(sweep.indices) else None
+
+
+def _calls_joints(trace: Trace) -> bool:
+    """Joints that are not traced are functions of arrays and indices, which take one body."""
+    return any(isinstance(e, Call) for e in trace.effects) or any(
+        x.op == "call" and x.args[0].startswith("dispatch.") for x in live_terms(trace)
+    )
 
 
 def _dependent(sweep: Sweep, bodies: Bodies) -> list[list[int]]:
