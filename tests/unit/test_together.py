@@ -1,5 +1,7 @@
 """Bodies that are computed at once: what each of them gets does not depend on the other, and nobody comes too early."""
 
+import inspect
+
 import numba
 import numpy as np
 import pytest
@@ -116,6 +118,14 @@ def test_limbs_run_beside_each_other_and_chains_do_not():
 
     assert "@together" in source(la.examples.humanoid())
     assert "@together" not in source(la.examples.chain(6))
+
+
+def test_in_lanes_of_a_batch_every_body_runs_alone():
+    """There a number is a vector of members already; limbs of a humanoid and of a spider would run beside each other elsewhere."""
+    for mechanism in (la.examples.humanoid(), spider()):
+        module = mechanism.compile().specialise().specialised.lanes_module("exp", 4)  # runs: every name in it is known
+        source = inspect.getsource(module)
+        assert "@straight" in source and "@together" not in source
 
 
 def spider(legs=4):

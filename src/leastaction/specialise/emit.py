@@ -60,7 +60,8 @@ class _Loop:
         self._possible = [*_MODEL_ARRAYS, *_WORK_ARRAYS, *unit.parameters.replace("m, w", "").replace(",", " ").split(), "i", *_COLUMN]
         self._calls: list[str] = []  # of the piece of each class; "" if it does nothing
         numbers = self._numbered(sweep)
-        at_once = groups(sweep, bodies, numbers) if any(self._calls) and not self.masked else None
+        # where the lanes are those of a batch, none is left for a second body
+        at_once = groups(sweep, bodies, numbers) if any(self._calls) and not unit.in_lanes else None
         if at_once is not None:
             self._add_groups(at_once, dict(zip(sweep.indices, numbers, strict=True)))
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 from ..joints.dispatch import COUNT
@@ -41,13 +42,14 @@ def lane_units(retraction: int) -> list[Unit]:
         h = tracer.parameter("h")
         tracer.run(step.arrive, sweeps(tracer), m, w, None, h, h, 0.0)
 
+    unit = partial(Unit, in_lanes=True)
     return [
-        Unit("begin_unit", "m, w, h", begin),
-        Unit("residual_unit", "m, w, h", residual),
-        Unit("exact_unit", "m, w, h", linearise(True), masked=True),
-        Unit("first_order_unit", "m, w, h", linearise(False), masked=True),
-        Unit("solve_unit", "m, w", lambda tracer, m, w, a: tracer.run(tree_newton.solve, m, w)),
-        Unit("arrive_unit", "m, w, h", arrive),
+        unit("begin_unit", "m, w, h", begin),
+        unit("residual_unit", "m, w, h", residual),
+        unit("exact_unit", "m, w, h", linearise(True), masked=True),
+        unit("first_order_unit", "m, w, h", linearise(False), masked=True),
+        unit("solve_unit", "m, w", lambda tracer, m, w, a: tracer.run(tree_newton.solve, m, w)),
+        unit("arrive_unit", "m, w, h", arrive),
     ]
 
 

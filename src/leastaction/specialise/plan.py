@@ -24,6 +24,7 @@ class Unit:
     parameters: str  #: of the generated function
     run: Callable[[Tracer, Any, Any, dict[str, Any]], None]  #: (tracer, m, w, vectors by name) runs the kernels
     vectors: tuple[str, ...] = ()  #: arrays among the parameters
+    in_lanes: bool = False  #: its numbers are vectors, one lane for each member of a batch
     masked: bool = False  #: of code in lanes: writes only in some of them
 
 
