@@ -73,7 +73,7 @@ def just_let_go(later: Comparison) -> Comparison:
     early = copy(later)
     early.case = replace(later.case, name=later.case.name.replace(",", " just let go,", 1))
     own = {
-        name: ours.Step(candidate.model, DT, warm_up=warm_up) if isinstance(candidate, ours.Step) else candidate
+        name: ours.Step(candidate.model, DT, warm_up=warm_up, few=True) if isinstance(candidate, ours.Step) else candidate
         for name, candidate in later.times.candidates.items()
     }
     early.times = Interleaved(own, later.case.q, later.case.v, fixed_reps=dict.fromkeys((STEP, OWN_STEP), steps))
@@ -112,9 +112,9 @@ tolerance of 1e-10; `pin.aba` computes accelerations once, called from Python; M
 
 ## Why panda costs more
 
-Loose and without dampers, the arm, let go at 1 rad/s (its first tenths of a second, steps 20 to 220, are in the tables too), is soon
-whirling with 30 to 60 rad/s, twenty times what the real one may.  The guess of the next step, a polynomial of degree five, is then off by
-160 times the tolerance (median of 2500 steps), and the factorisation of the step before, which shrinks a residual to 0.025 of it, is not
-good enough: 0.8 new factorisations are made per step, 0.2 of them exact ones.  In the first half second, below 30 rad/s, it is 0.2.
-Polynomials of degree seven make it 0.74, nine 0.71, a secant correction of the old factorisation 0.79.
+Loose and without dampers, the arm, let go at 1 rad/s, is soon whirling with 30 to 60 rad/s, twenty times what the real one may.  (Its first
+tenths of a second, steps 20 to 220, are in the tables too, less what a call from Python takes.)  The guess of the next step, a polynomial
+of degree five, is then off by 160 times the tolerance (median of 2500 steps), and the factorisation of the step before, which shrinks a
+residual to 0.025 of it, is not good enough: 0.8 new factorisations are made per step, 0.2 of them exact ones.  In the first half second,
+below 30 rad/s, it is 0.2.  Polynomials of degree seven make it 0.74, nine 0.71, a secant correction of the old factorisation 0.79.
 """

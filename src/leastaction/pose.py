@@ -67,8 +67,18 @@ def _make(R: NDArray[np.float64], p: NDArray[np.float64]) -> Pose:
     return pose
 
 
+def _sines_and_cosines(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Quarter turns have cosines of 0.  That of the float nearest to pi/2 is 6e-17, which says nothing but that pi/2 is no float; and code
+    for one mechanism leaves out what is multiplied by 0."""
+    quarters = np.rint(angles / (0.5 * np.pi))
+    exact = (quarters * (0.5 * np.pi) == angles) & (abs(quarters) <= 4)
+    k = np.where(exact, quarters, 0).astype(int) % 4
+    sines, cosines = np.array([0.0, 1.0, 0.0, -1.0]), np.array([1.0, 0.0, -1.0, 0.0])
+    return np.where(exact, sines[k], np.sin(angles)), np.where(exact, cosines[k], np.cos(angles))
+
+
 def _from_rpy(rpy: NDArray[np.float64]) -> NDArray[np.float64]:
-    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    (sr, sp, sy), (cr, cp, cy) = _sines_and_cosines(rpy)
     return np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

@@ -47,6 +47,19 @@ def test_quaternion_survives_half_turns_and_tiny_angles(axis, angle):
     assert np.abs(rotation_of_quaternion(quaternion_of_rotation(R)) - R).max() < 1e-15
 
 
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("quarters", range(-4, 5))
+def test_quarter_turns_are_exact(axis, quarters):
+    """However pi/2 is rounded; an angle beside it is what it says."""
+    rpy = np.zeros(3)
+    rpy[axis] = quarters * np.pi / 2
+    R = la.Pose(rpy=rpy).R
+    assert np.array_equal(R, np.round(turn(np.eye(3)[axis], rpy[axis])))
+    rpy[axis] += 1e-12
+    beside = la.Pose(rpy=rpy).R
+    assert np.abs(beside - turn(np.eye(3)[axis], rpy[axis])).max() < 1e-15 < np.abs(beside - R).max()
+
+
 def test_scalar_comes_first():
     assert np.allclose(la.Pose(quaternion=(np.cos(0.1), 0, 0, np.sin(0.1))).R, turn([0, 0, 1], 0.2), atol=1e-15)
 
