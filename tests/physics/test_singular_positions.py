@@ -5,6 +5,7 @@ import pytest
 from support.dead_points import linkage, outcome
 
 import leastaction as la
+from leastaction.assembly.closing import ClosedEvaluator
 from leastaction.compiling.decorators import entry
 from leastaction.kernels.solving.guess import continue_polynomial
 
@@ -90,6 +91,23 @@ def test_a_step_onto_a_singular_position_is_never_silent():
     assert np.abs(run["a1"] + run["b1"]).max() < 1e-3  # both sides of the lift still mirror each other
     assert len(run) == 2001
     assert abs(run.t[-1] - 20.0) < 1e-9
+
+
+def test_no_node_is_looked_at_twice(monkeypatch):
+    """Many steps of this chain are near singular positions: windows of 25 nodes around suspicious ones lie over each other."""
+    looked_at = []
+    evaluate = ClosedEvaluator.__call__
+
+    def counted(self, what, half_step, q, recorded, t):
+        looked_at.extend(t.tolist())
+        return evaluate(self, what, half_step, q, recorded, t)
+
+    monkeypatch.setattr(ClosedEvaluator, "__call__", counted)
+    model = la.examples.four_bar_chain(5, opening=np.pi / 8, length=0.5, swing=np.pi / 4).compile()
+    simulator = la.Simulator(model, q=model.neutral(), dt=1e-2, integrator=la.Maximal())
+    looked_at.clear()
+    simulator.run(600, progress=False, record_every=600)
+    assert 50 < len(looked_at) <= 600
 
 
 @pytest.mark.slow

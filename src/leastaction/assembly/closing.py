@@ -126,10 +126,13 @@ def project_velocity(model: Model, q: Array, v: Array, t: float = 0.0) -> Array:
 
 
 class ClosedEvaluator:
-    """`dynamics.Evaluator` whose velocities obey the constraints of the model; the same thing for a tree."""
+    """`dynamics.Evaluator` whose velocities obey the constraints of the model; the same thing for a tree.
 
-    def __init__(self, model: Model):
-        self.model = model
+    begun: (q, t) where rows that others imply are found first; at the first node it is asked for if left out
+    """
+
+    def __init__(self, model: Model, begun: tuple[Array, float] | None = None):
+        self.model, self._begun = model, begun
         self._evaluator = Evaluator(model)
         self._ties: tree.Ties | None = None
         self._choice: nearly.Choice | None = None
@@ -140,7 +143,7 @@ class ClosedEvaluator:
         if not self.model.closures or what == VELOCITY:
             return self._evaluator(what, half_step, q, recorded)
         if self._ties is None:
-            self._choose(q[0], float(t[0]))
+            self._choose(*(self._begun or (q[0], float(t[0]))))
         if self._choice is None:
             return self._evaluator(what, half_step, q, recorded, t, self._ties)
         parts, begun = [], 0

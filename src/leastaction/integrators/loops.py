@@ -2,8 +2,8 @@
 
 In a singular position (links in line) a mechanism can go on in more than one way, and a step that ends too close to it is solved by
 standing still there, or on another branch: energy jumps although every equation holds.  Impulses of the constraints that jump, or a step
-that is hard to solve, raise a suspicion, which costs nothing to look for; the energy before and after, with the work of all forces,
-confirms it.
+that is hard to solve, raise a suspicion, which costs nothing to look for (suspicion.py); the energy before and after, with the work of all
+forces, confirms it.
 
 "continue" goes back to a node well before the position and makes a few steps with nodes half a step aside, so that none falls on it: of
 several such ways the one that keeps the energy best is taken.   docs/constraints.md
@@ -15,8 +15,6 @@ the slack.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,34 +24,31 @@ from ..assembly.equations import TreeClosing
 from ..assembly.nearly import GOOD, Choice, settle
 from ..constraints.base import COORDINATES
 from ..errors import LeastActionError, StateError
-from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, add_step, copy_row, rewind
+from ..kernels.stepping.record import EVERY, ROWS, STEPS, Record, add_step, rewind
 from ..state import State
 from .base import KICKED_MOMENTUM, Advance, Stepper
 from .guard import GuardedStepper
 from .memory import Memory, below_prefix, packed, unpacked, with_prefix
+from .suspicion import CALM, KNOWN, WINDOW, Block, Nodes, Recent
 from .watch import BLOCK, thin
 
 Array = NDArray[np.float64]
 
 ASSEMBLY = ("stop", "continue", "ignore")
 
-_SUDDEN = 4.0  # times: impulses that change by more from one step to the next are suspicious
-_HARD, _HARDER = 3, 0.75  # evaluations more than usual, and the part of the usual ones that has to be more, of a step that is suspicious
-_WINDOW = 12  # nodes before and after a suspicious one whose energies are compared
 _LOST = 0.01  # of the kinetic energy: what a motion that continues does not lose
 _DEPENDENT = 0.1  # smallest singular value of the rows over the largest: nearly singular
 _DOUBTFUL = 0.02  # of the kinetic energy: what is said of a run that loses it where rows are not nearly dependent,
 _MUCH = 0.25  # and what ends the run there too
 _OFF = 0.1  # of the kinetic energy: nodes that are off by more are too close to a singular position, even if nothing is lost
-_CALM = 3  # nodes around a suspicious one whose energies say little: close to a singular position they are off in any case
-_KNOWN = 4  # nodes before those that say what is usual; without them nothing is said
+_SEEN = 4 * WINDOW  # nodes that are not computed twice
 _BACK = 7  # nodes before a suspicious one, from which a singular position is stepped over
 _WAYS = (0.5, -0.5, 0.25, -0.25, 0.35, -0.35, 0.1, -0.1)  # of a step: by how much nodes are moved aside
 _ACROSS = 14  # steps of a way
 _SLACK = 0.25  # of the slack: what rows that are left out may be off by before others are taken
 _TURN = 0.2  # rad or m, times what the rows are worth: how far joints move before somebody looks at them again
 _SEVERAL = 16  # steps after which somebody looks in any case
-_REMEMBERED = 8 * _WINDOW  # nodes of steps that are made one by one
+_REMEMBERED = 8 * WINDOW  # nodes of steps that are made one by one
 
 
 def watched(stepper: Stepper, begun: State, assembly: str) -> Stepper:
@@ -78,11 +73,12 @@ class LoopStepper(Stepper):
         self.follow = follow
         self.crossed: list[float] = []  #: times of singular positions that were stepped over
         self.doubts: list[tuple[float, float]] = []  #: times, and energy that came or went there without a reason, J
-        self._evaluate = ClosedEvaluator(base.model)
+        self._evaluate = ClosedEvaluator(base.model, (begun.q, begun.t))
+        self._seen: dict[tuple[object, ...], tuple[Array, Array]] = {}  # energies and velocities at nodes that were looked at
         self._fine: Record | None = None
         self._choice: Choice | None = None
         self._relaxed = False
-        self._recent: _Recent | None = None  # nodes of steps that are made one by one
+        self._recent: Recent | None = None  # nodes of steps that are made one by one
         self._use(base, begun)
 
     def _use(self, base: Stepper, begun: State) -> None:
@@ -139,7 +135,7 @@ class LoopStepper(Stepper):
         A jump ends in a failure before the step, as it does in runs that stop; what was made already is not made anew.
         """
         if self._recent is None:
-            self._recent = _Recent(self.make_record(_REMEMBERED, _REMEMBERED), self.base)
+            self._recent = Recent(self.make_record(_REMEMBERED, _REMEMBERED), self.base)
         recent = self._recent
         result = self.base.advance(1, tau, record)
         if result.failure or result.steps == 0:
@@ -223,7 +219,7 @@ class LoopStepper(Stepper):
 
     def _advance_fine(self, steps: int, tau: Array, record: Record, end: float) -> Advance:
         """Steps of which every node is recorded, none of them beyond a jump."""
-        block = _Block(record, tau)
+        block = Block(record, tau)
         result = self.base.advance(steps, tau, record, end)
         jump = self._first_jump(block, bool(result.failure))
         if jump is None:
@@ -244,7 +240,7 @@ class LoopStepper(Stepper):
             self._use(self._started(state), state)
         return Advance(int(record.cursor[STEPS]) - block.begun, reason, result.residual)
 
-    def _first_jump(self, block: _Block, failed: bool) -> tuple[int, float] | None:
+    def _first_jump(self, block: Block, failed: bool) -> tuple[int, float] | None:
         """The first row whose energy is another one than before and after it, and the difference, J."""
         suspicious = block.suspicious()
         last = block.rows - 1
@@ -252,7 +248,7 @@ class LoopStepper(Stepper):
             suspicious.append(last)
         if not suspicious:
             return None
-        ahead = self._ahead(block) if suspicious[-1] > last - _WINDOW and not failed else None
+        ahead = self._ahead(block) if suspicious[-1] > last - WINDOW and not failed else None
         seen = -1
         for row in suspicious:
             if row <= seen:
@@ -263,22 +259,22 @@ class LoopStepper(Stepper):
             seen = row
         return None
 
-    def _ahead(self, block: _Block) -> Record | None:
+    def _ahead(self, block: Block) -> Record | None:
         """The nodes that come next, which are forgotten again."""
         memory = self.base.remember()
         if memory is None:
             return None
-        record = self.make_record(_WINDOW, _WINDOW)
-        self.base.advance(_WINDOW, block.tau[-1:], record)
+        record = self.make_record(WINDOW, WINDOW)
+        self.base.advance(WINDOW, block.tau[-1:], record)
         self.base.recall(memory)
         return record
 
-    def _lost(self, block: _Block, row: int, ahead: Record | None) -> float:
+    def _lost(self, block: Block, row: int, ahead: Record | None) -> float:
         """Energy that comes or goes about a row, if it is more than the steps around explain; otherwise 0."""
         nodes = block.around(row, ahead)
         at = nodes.row
-        before, after = slice(0, max(at - _CALM, 1)), slice(min(at + _CALM + 1, len(nodes.t) - 1), None)
-        if before.stop < _KNOWN:  # what is usual is not known yet
+        before, after = slice(0, max(at - CALM, 1)), slice(min(at + CALM + 1, len(nodes.t) - 1), None)
+        if before.stop < KNOWN:  # what is usual is not known yet
             return 0.0
         try:
             balance, kinetic = self._balance(nodes)
@@ -296,20 +292,31 @@ class LoopStepper(Stepper):
         worst = float(here[np.argmax(np.abs(here))])
         return worst if self.follow and self._recent is None and not abs(worst) <= max(_OFF * moving, 3.0 * usual) else 0.0
 
-    def _is_singular(self, nodes: _Nodes) -> bool:
+    def _is_singular(self, nodes: Nodes) -> bool:
         """Are the rows nearly dependent about the suspicious node?"""
         around = range(max(nodes.row - 1, 0), min(nodes.row + 2, len(nodes.t)))
         return any(explain_dependent(self.model, nodes.q[k], float(nodes.t[k]), limit=_DEPENDENT) for k in around)
 
-    def _balance(self, nodes: _Nodes) -> tuple[Array, Array]:
+    def _balance(self, nodes: Nodes) -> tuple[Array, Array]:
         """Energy that nothing explains, and kinetic energy, at nodes."""
-        what, half_step = self.integrator.recording(self.dt)
-        found = self._evaluate(what, half_step, nodes.q, nodes.p, nodes.t)
-        energy = found.energy.sum(axis=1)
-        book = ledger.work_and_heat(self.model, nodes.t, nodes.q, found.v, nodes.multipliers, nodes.tau, what == KICKED_MOMENTUM)
-        return energy - energy[0] - book[:, ledger.WORK] + book[:, ledger.HEAT], found.energy[:, 0]
+        energies, v = self._energies(nodes)
+        energy, implicit = energies.sum(axis=1), self.integrator.recording(self.dt)[0] == KICKED_MOMENTUM
+        book = ledger.work_and_heat(self.model, nodes.t, nodes.q, v, nodes.multipliers, nodes.tau, implicit)
+        return energy - energy[0] - book[:, ledger.WORK] + book[:, ledger.HEAT], energies[:, 0]
 
-    def _step_over(self, block: _Block, row: int, steps: int) -> int | None:
+    def _energies(self, nodes: Nodes) -> tuple[Array, Array]:
+        """Energies (T, 3) and velocities (T, nv), at each node computed once: suspicious ones often stand close together."""
+        t, q, p = nodes.t, nodes.q, nodes.p
+        keys = [(time, *map(bytes, node)) for time, *node in zip(t.tolist(), q, p, strict=True)]
+        if new := [k for k, key in enumerate(keys) if key not in self._seen]:
+            found = self._evaluate(*self.integrator.recording(self.dt), q[new], p[new], t[new])
+            self._seen.update(zip([keys[k] for k in new], zip(found.energy, found.v, strict=True), strict=True))
+        energies, v = zip(*(self._seen[key] for key in keys), strict=True)
+        for old in list(self._seen)[:-_SEEN]:
+            del self._seen[old]
+        return np.array(energies), np.array(v)
+
+    def _step_over(self, block: Block, row: int, steps: int) -> int | None:
         """From a row on, with nodes aside of those that led astray.  Returns the steps of the block made by then, None if no way helps."""
         if steps < 2:
             return None
@@ -331,7 +338,7 @@ class LoopStepper(Stepper):
             block.record.multipliers[int(block.record.cursor[ROWS]) - 1] = impulses
         return int(block.record.cursor[STEPS]) - block.begun
 
-    def _way(self, start: State, block: _Block, row: int, lengths: list[float]) -> tuple[float, list[tuple[State, Array, int]]] | None:
+    def _way(self, start: State, block: Block, row: int, lengths: list[float]) -> tuple[float, list[tuple[State, Array, int]]] | None:
         """Steps of such lengths, and which part of the kinetic energy they lose."""
         made, state = [], start
         states = [start]
@@ -371,130 +378,3 @@ class LoopStepper(Stepper):
 
 
 _BY_MOMENTUM = (KICKED_MOMENTUM, 0.0)
-_COLUMNS = ("t", "q", "p", "multipliers")
-
-
-def _middle(values: NDArray) -> float:
-    """The median, of some of many values."""
-    return float(np.median(values[:: len(values) // 64 + 1]))
-
-
-def _are_hard(evaluations: NDArray, usual: float) -> NDArray:
-    """Which steps took many more evaluations than usual; a composition makes many in every step, and now and then one more per stage."""
-    return evaluations > usual + max(_HARD, _HARDER * usual)
-
-
-class _Nodes(NamedTuple):
-    """Nodes around a suspicious one."""
-
-    t: Array
-    q: Array
-    p: Array
-    multipliers: Array
-    tau: Array
-    row: int  #: which of them is suspicious
-
-
-class _Block:
-    """What is written to a record from now on."""
-
-    def __init__(self, record: Record, tau: Array):
-        self.record, self.tau = record, tau
-        self.begun, self.written = int(record.cursor[STEPS]), int(record.cursor[ROWS])
-        # joint forces of earlier steps are not known if they change, nor are nodes of another run
-        self.earliest = max(self.written - (2 * _WINDOW if len(tau) == 1 else 1), 0)
-
-    @property
-    def rows(self) -> int:
-        return int(self.record.cursor[ROWS])
-
-    def suspicious(self) -> list[int]:
-        """Rows of the block where impulses jump, or whose step was hard to solve."""
-        rows = self.rows
-        if rows - self.earliest < 4 or rows == self.written:
-            return []
-        impulses = np.zeros(rows - self.earliest)
-        for column in self.record.multipliers[self.earliest : rows].T:
-            np.maximum(impulses, np.abs(column), out=impulses)
-        np.maximum(impulses, 1e-2 * _middle(impulses) + 1e-300, out=impulses)
-        if self.earliest == 0:
-            impulses[0] = impulses[1]  # the first node has none
-        sudden = ~((impulses[1:] < _SUDDEN * impulses[:-1]) & (_SUDDEN * impulses[1:] > impulses[:-1]))
-        evaluations = self.record.evaluations[self.begun : self.begun + rows - self.written]
-        hard = _are_hard(evaluations, _middle(evaluations))
-        bad = {*(np.flatnonzero(sudden) + self.earliest + 1).tolist(), *(np.flatnonzero(hard) + self.written).tolist()}
-        return sorted(k for k in bad if k >= self.written)
-
-    def around(self, row: int, ahead: Record | None) -> _Nodes:
-        first, last = max(row - _WINDOW, self.earliest), min(row + _WINDOW + 1, self.rows)
-        arrays = [getattr(self.record, name)[first:last] for name in _COLUMNS]
-        tau = self.tau if len(self.tau) == 1 else np.concatenate([self.tau_after(k) for k in range(first, last - 1)])
-        if ahead is not None and last - row <= _WINDOW:
-            more = int(ahead.cursor[ROWS])
-            arrays = [np.concatenate([own, getattr(ahead, name)[:more]]) for own, name in zip(arrays, _COLUMNS, strict=True)]
-            tau = tau if len(self.tau) == 1 else np.concatenate([tau, np.repeat(self.tau[-1:], more, axis=0)])
-        t, q, p, multipliers = arrays
-        return _Nodes(t, q, p, multipliers, tau, row - first)
-
-    def tau_after(self, row: int) -> Array:
-        """(1, nv) joint forces of the step that starts in a row."""
-        return self.tau if len(self.tau) == 1 else self.tau[min(max(row + 1 - self.written, 0), len(self.tau) - 1)][None]
-
-    def cut(self, rows: int) -> None:
-        """Forget rows, as if they had not been made."""
-        self.record.cursor[ROWS], self.record.cursor[STEPS] = rows, self.begun + rows - self.written
-
-
-class _Recent(_Block):
-    """The last nodes of steps that are made one by one, of which the last one is looked at."""
-
-    def __init__(self, record: Record, base: Stepper):
-        super().__init__(record, np.zeros((0, 0)))
-        base.write(record)
-        self._forces: list[Array] = []
-        self._left = 1  # steps until the rows are looked at
-
-    def add(self, source: Record, tau: Array) -> None:
-        if self.rows == len(self.record.t):
-            self._forget()
-        add_step(self.record, int(source.evaluations[0]))
-        copy_row(source, 0, self.record)
-        self._forces.append(tau.copy())
-        self.written, self._left = self.rows - 1, self._left - 1
-
-    def _forget(self) -> None:
-        """All but the last nodes."""
-        rows, kept = self.rows, 2 * _WINDOW
-        for array in (self.record.t, self.record.q, self.record.p, self.record.error, self.record.multipliers):
-            array[:kept] = array[rows - kept : rows].copy()
-        self.record.evaluations[: kept - 1] = self.record.evaluations[rows - kept : rows - 1].copy()
-        self.record.cursor[ROWS], self.record.cursor[STEPS] = kept, kept - 1
-        del self._forces[: rows - kept]
-
-    def waits(self) -> bool:
-        """Is it time to look at the rows?"""
-        return self._left <= 0
-
-    def wait(self, steps: int, other: Stepper | None) -> None:
-        """Until then; other: the stepper that goes on with other rows, whose impulses say nothing of those before."""
-        self._left = steps
-        if other is not None:
-            rewind(self.record)
-            self._forces.clear()
-            other.write(self.record)
-
-    def suspicious(self) -> list[int]:
-        rows = self.rows
-        if rows <= _KNOWN + _CALM:
-            return []
-        impulses = np.abs(self.record.multipliers[1:rows]).max(axis=1)
-        least = 1e-2 * float(np.median(impulses)) + 1e-300
-        last, before = max(float(impulses[-1]), least), max(float(impulses[-2]), least)
-        evaluations = self.record.evaluations[: rows - 1]
-        if last < _SUDDEN * before and before < _SUDDEN * last and not _are_hard(evaluations[-1:], float(np.median(evaluations)))[0]:
-            return []
-        self.tau = np.array(self._forces)
-        return [rows - 1]
-
-    def tau_after(self, row: int) -> Array:
-        return self.tau[min(row, len(self.tau) - 1)][None]
