@@ -18,6 +18,7 @@ from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
 from ..kernels.stepping.stages import make_course
 from ..kernels.tree import layout
+from ..kernels.tree.layout import QUADRATURES
 from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
@@ -33,6 +34,8 @@ class Maximal(Integrator):
     proportional to the number of bodies.
 
     retraction   "exp", "cayley" or "quaternion" (the paper)
+    quadrature   "trapezoid": potentials at both ends of the step; "midpoint": half way in the joints' coordinates, stable for stiff
+                 springs and hanging chains at large steps, at a higher cost
     elimination  "fill-reducing", or "closures-last" (the paper: closures form a dense last block)
     tol          largest residual relative to the momenta of all bodies together, and largest constraint error relative to the
                  largest displacement of the step
@@ -50,8 +53,16 @@ class Maximal(Integrator):
     self_adjoint = True
     in_the_world = True
 
-    def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):
+    def __init__(
+        self,
+        retraction: str = "exp",
+        elimination: str = "fill-reducing",
+        tol: float = 1e-10,
+        max_evaluations: int = 50,
+        quadrature: str = "trapezoid",
+    ):
         self.retraction = checked_choice(retraction, RETRACTIONS, "retraction")
+        self.quadrature = checked_choice(quadrature, QUADRATURES, "quadrature")
         self.elimination = checked_choice(elimination, ORDERS, "elimination")
         self.tol = checked_tolerance(tol)
         self.max_evaluations = checked_evaluations(max_evaluations)
@@ -71,7 +82,7 @@ class Maximal(Integrator):
         return np.pi if self.retraction == "exp" else 1.0  # where cayley is 20 % too slow
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return KICKED_MOMENTUM, 0.5 * dt
+        return KICKED_MOMENTUM, 0.5 * dt if self.quadrature == "trapezoid" else 0.0
 
     def numbers(self, dt: float) -> kernels.Options:
         """The options as the kernels take them."""
@@ -87,7 +98,9 @@ class MaximalStepper(CompiledStepper):
         check_start(model, state.q, state.v, state.t)
         reduction = reduce(model, state.q, state.t)
         self.redundant = reduction.dropped
-        self.network = build(model, reduction.closures, integrator.elimination, rough=True)
+        self.network = build(
+            model, reduction.closures, integrator.elimination, rough=True, middle=integrator.quadrature == "midpoint"
+        )
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)
         rubs = 0 if self.flow.rough is None else len(self.flow.rough.on)
         self.multipliers = len(self.network.net.row) - rubs  # dry friction is no constraint

@@ -217,7 +217,9 @@ def _in_joint_coordinates(integrator: Integrator) -> _Implicit:
     `Variational` with the same retraction, up to rounding.
     """
     if isinstance(integrator, Maximal):
-        return Variational(integrator.retraction, tol=integrator.tol, max_evaluations=integrator.max_evaluations)
+        return Variational(
+            integrator.retraction, quadrature=integrator.quadrature, tol=integrator.tol, max_evaluations=integrator.max_evaluations
+        )
     assert isinstance(integrator, (Midpoint, Trapezoid, Variational))
     return integrator
 
