@@ -174,7 +174,7 @@ class AdaptiveMaximal(AdaptiveStepper, MaximalStepper):
     @property
     def node(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         momenta = np.empty(self.model.nv)
-        momenta_entry(self.model.tree, self.network.net, self.flow, momenta)
+        momenta_entry(self.model.tree, self.network.net, self.still, momenta)
         return self.flow.q, momenta
 
 

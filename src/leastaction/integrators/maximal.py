@@ -102,6 +102,7 @@ class MaximalStepper(CompiledStepper):
             model, reduction.closures, integrator.elimination, rough=True, middle=integrator.quadrature == "midpoint"
         )
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)
+        self.still = self.flow._replace(half=None)  # at a node: needs no machine code of its own for what acts half way
         rubs = 0 if self.flow.rough is None else len(self.flow.rough.on)
         self.multipliers = len(self.network.net.row) - rubs  # dry friction is no constraint
         self.work = model.make_work()
@@ -116,7 +117,7 @@ class MaximalStepper(CompiledStepper):
 
     def restart(self, state: State) -> None:
         """Go on from another state, with the same rows of the constraints."""
-        tree, net, flow, n = self.model.tree, self.network.net, self.flow, len(self.model.bodies)
+        tree, net, flow, n = self.model.tree, self.network.net, self.still, len(self.model.bodies)
         self.memory[:] = make_memory(state.t)
         flow.time[0] = state.t
         maximal_evaluate.node(tree, self.work, net, flow, state.q, flow.off)
@@ -150,14 +151,14 @@ class MaximalStepper(CompiledStepper):
         """
         tree, net, flow, d = self.model.tree, self.network.net, self.flow, self.flow.d.copy()
         flow.time[0] = start.t
-        maximal_evaluate.node(tree, self.work, net, flow, start.q, flow.off)
+        maximal_evaluate.node(tree, self.work, net, self.still, start.q, flow.off)
         flow.d[:] = d
         maximal_evaluate.residual_entry(tree, net, flow, self.dt, start.t, RETRACTIONS[self.integrator.retraction])
         return flow.laws.wrench
 
     def write(self, record: Record) -> None:
         momenta = np.empty(self.model.nv)
-        maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.flow, momenta)
+        maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.still, momenta)
         error = float(np.abs(self.flow.off).max(initial=0.0))
         first = 6 * len(self.model.bodies)
         put_node(record, float(self.memory[TIME]), self.flow.q, momenta, error, self.flow.d[first : first + self.multipliers])

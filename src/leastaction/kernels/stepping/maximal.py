@@ -212,22 +212,22 @@ def largest_compared(net, flow):
 @inlined
 def apply_forces(m, net, flow, kick):
     """target += kick * (gravity, wrenches, springs, potentials) at the node; nothing where they act half way."""
-    if flow.half is None:
-        apply_forces_at_node(m, net, flow, kick)
+    apply_at_node(flow.half, m, net, flow, kick)
 
 
 @kernel
-def apply_forces_at_node(m, net, flow, kick):
-    g = (m.gravity[0], m.gravity[1], m.gravity[2])
-    for i in range(1, flow.node.shape[0]):
-        f = tmatvec(load9(flow.node, i, POSE_R), scale(kick * net.body[i, MASS], g))
-        for a in range(3):
-            flow.target[i, 3 + a] += f[a]
-    kick_by_wrenches(m, net, flow, kick)
-    if m.pair_on.shape[0] > 0:
-        kick_by_points(m, net, flow, kick)
-    if m.has_springs or m.energy_at.shape[0] > 0:
-        kick_by_coordinates(m, net, flow, kick)
+def apply_at_node(half, m, net, flow, kick):
+    if half is None:
+        g = (m.gravity[0], m.gravity[1], m.gravity[2])
+        for i in range(1, flow.node.shape[0]):
+            f = tmatvec(load9(flow.node, i, POSE_R), scale(kick * net.body[i, MASS], g))
+            for a in range(3):
+                flow.target[i, 3 + a] += f[a]
+        kick_by_wrenches(m, net, flow, kick)
+        if m.pair_on.shape[0] > 0:
+            kick_by_points(m, net, flow, kick)
+        if m.has_springs or m.energy_at.shape[0] > 0:
+            kick_by_coordinates(m, net, flow, kick)
 
 
 @kernel
