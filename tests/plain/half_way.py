@@ -64,6 +64,15 @@ def test_the_same_steps_with_every_force(force):
     assert off_q < 1e-9 and off_p < 1e-9
 
 
+def test_energies_of_joints_far_apart():
+    """What they depend on is coupled, and so are the bodies before those joints."""
+    mech = la.examples.chain(6)
+    mech.add_force(la.UserPotential(lambda q, sp: 40 * (1 - sp.cos(q[0] - 2 * q[1])) + 5 * q[2] ** 2, ["link2", "link6", "link4"]))
+    model = mech.compile()
+    off_q, off_p = differences(model, model.state(0.2 * np.arange(6.0) - 0.5), 2e-2, 5)
+    assert off_q < 1e-9 and off_p < 1e-9
+
+
 def test_gears_and_motors_on_loops():
     model = la.examples.four_bar_chain(2).compile()
     start = model.state(model.assemble(model.neutral()))
@@ -217,6 +226,38 @@ def test_order_and_reversal(retraction):
     sim.reverse()
     sim.run(10)
     assert np.abs(sim.q - start.q).max() < 1e-9
+
+
+def stiff_springs(mech, k):
+    for i, name in enumerate(mech.joint_names):
+        mech.add_force(la.Spring(name, k, rest=0.4 + 0.1 * i))
+
+
+def stiff_spring_between_points(mech, k):
+    stiff_springs(mech, 1e3)
+    mech.add_frame("end", "link6", la.Pose(xyz=(0.0, 0.0, -1.0)))
+    mech.add_force(la.LinearSpring("end", "world", k, 2.0))
+
+
+def stiff_energy(mech, k):
+    stiff_springs(mech, 1e3)
+    mech.add_force(la.UserPotential(lambda q, sp: k / 2 * (q[0] - q[1] - 0.2) ** 2, ["link2", "link5"]))
+
+
+def large_force(mech, k):
+    mech.add_force(la.Wrench("link6", force=(k, 0.0, 0.3 * k), frame="world"))
+
+
+@pytest.mark.parametrize("k", [1e4, 1e8])
+@pytest.mark.parametrize("add", [stiff_springs, stiff_spring_between_points, stiff_energy, large_force], ids=lambda f: f.__name__)
+def test_large_forces_that_hold_a_chain_at_rest(add, k):
+    """Nothing moves, and what rounding makes of large forces that cancel is no residual to be solved."""
+    mech = la.examples.chain(6)
+    add(mech, k)
+    model = mech.compile()
+    q = model.equilibrium(np.full(model.nv, 0.3))
+    run = la.simulate(model, dt=0.05, steps=4, q=q, integrator=la.Maximal(**MIDPOINT))
+    assert np.abs(run.q - q).max() < 1e-7 and run.iterations.max() <= 4
 
 
 # ------------------------------------------------------------------------------------------------- what is built on a step

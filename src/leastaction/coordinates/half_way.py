@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations, product
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..kernels.maximal import layout as M
 from ..kernels.maximal.layout import Half, make_half
 from ..kernels.tree import layout as L
 from ..model import Model
 from .elimination import Graph, Tables
-
-Blocks = list[tuple[int, int] | None]  # groups of rows and of columns
 
 
 def body_of_coordinate(model: Model, v: int) -> int:
@@ -54,7 +49,8 @@ def half_way(model: Model, graph: Graph, tables: Tables, sizes: Mapping[str, int
         for i, j in product(moved, repeat=2):
             on, by = (body(i), body(graph.parent[i])), (body(j), body(graph.parent[j]))
             energies.append(_places(tables, product(on, by)))
-    return make_half({**sizes, "pairs": len(springs), "curvatures": len(energies)}, model.gravity, joint=joints, spring=springs, energy=energies)
+    counts = {"pairs": len(springs), "curvatures": len(energies)}
+    return make_half({**sizes, **counts}, model.gravity, joint=joints, spring=springs, energy=energies)
 
 
 def _joints_of_energies(model: Model) -> list[list[int]]:
@@ -64,7 +60,7 @@ def _joints_of_energies(model: Model) -> list[list[int]]:
     return [[body_of_coordinate(model, int(v)) for v in places[a:b]] for a, b in zip(first[:-1], first[1:], strict=True)]
 
 
-def _places(tables: Tables, blocks) -> list[int]:
+def _places(tables: Tables, blocks: Iterable[tuple[int | None, int | None]]) -> list[int]:
     """Offset and stride of every block, -1 where it belongs to the world."""
     found: list[int] = []
     for a, b in blocks:

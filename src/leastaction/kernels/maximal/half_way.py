@@ -21,9 +21,9 @@ what is done with it.
 from ...compiling.decorators import inlined, kernel
 from ...compiling.memory import get, put
 from ...lie.algebra import ZERO3, add, axpy, cross, load3, load9, scale, store3
-from ..forces.potentials import evaluate_potential, pair_stiffness, push
-from ..solving.sizes import largest
-from ..tree.layout import NV, PAIR_A, PAIR_B, PAIR_STIFFNESS, PARENT, UP, UV, VI, P, R
+from ..forces.potentials import evaluate_potential, pair_energy, pair_stiffness, push
+from ..solving.sizes import largest, largest_between
+from ..tree.layout import NV, PAIR_A, PAIR_B, PARENT, UP, UV, VI, P, R
 from ..tree.midpoint_quadrature import joint_curvature, mid_node, wrench_derivative
 from ..tree.spatial import dot6, twist_to_child
 from .joints import damper_columns
@@ -64,13 +64,18 @@ def largest_half_way(half, h):
 
 
 @kernel
-def stiffest_half_way(half, m, h):
-    """Impulse by which potentials feel that coordinates are rounded, per rad or m."""
+def stiffest_half_way(half, m, flow, h):
+    """Impulse by which potentials feel that positions are rounded, per rad or m."""
     if half is None:
         return 0.0
     top = largest(m.stiffness)
     for e in range(m.pair_on.shape[0]):
-        top = max(top, m.pair[e, PAIR_STIFFNESS])
+        _, over, curvature, _ = pair_energy(m, half.world, e, flow.jets.x, flow.jets.jet)
+        top = max(top, abs(over), abs(curvature))
+    for c in range(m.energy_on.shape[0] - 1):
+        evaluate_potential(m, way_of(flow), half.q, c)
+        size = m.energy_on[c + 1, UP] - m.energy_on[c, UP]
+        top = max(top, largest_between(flow.jets.jet[0], 1 + size, 1 + size + size * size))
     return abs(h) * top
 
 

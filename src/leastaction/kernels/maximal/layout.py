@@ -236,7 +236,7 @@ class Flow(NamedTuple):
     loops: Loops  # None where no loop is closed by a joint given by its pose
     actuation: layout.Actuation  # None where there are neither servos nor dry friction
     rough: Rough  # None where there is no dry friction
-    half: Half  # None where potentials act at both ends of the step
+    half: Half | None  # None where potentials act at both ends of the step
 
 
 def make_flow(sizes: Mapping[str, int], loops: Loops | None = None, rough: Rough | None = None, half: Half | None = None) -> Flow:

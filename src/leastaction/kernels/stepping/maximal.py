@@ -169,7 +169,7 @@ def momentum_scale(m, net, flow, h, tol):
         mass += net.body[i, MASS]
         inertia += max(net.body[i, INERTIA], net.body[i, INERTIA + 3], net.body[i, INERTIA + 5])
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * net.extent, inertia))
-    stiff = max(largest(m.damping), steepest(flow.actuation), stiffest_half_way(flow.half, m, h))
+    stiff = max(largest(m.damping), steepest(flow.actuation), stiffest_half_way(flow.half, m, flow, h))
     if stiff > 0.0:
         top = max(top, 5e-16 / tol * stiff * max(1.0, net.extent, largest_compared(net, flow)))
     if m.custom.shape[0] > 0:
