@@ -39,6 +39,7 @@ INTEGRATORS: dict[str, la.Integrator] = {
     "Variational": la.Variational(),
     "Variational, midpoint": la.Variational(quadrature="midpoint"),
     "Maximal": la.Maximal(),
+    "Maximal, midpoint": la.Maximal(quadrature="midpoint"),
     "Midpoint": la.Midpoint(),
     "Trapezoid": la.Trapezoid(),
     "FloatingBase": la.FloatingBase(),
@@ -214,7 +215,7 @@ def general(message: str) -> str:
     message = re.sub(r"'[^']* and [^']*'", "the model", message)
     message = re.sub(r"is a \w+, but", "is a ..., but", message)
     message = re.sub(r"(the constraints|on velocities, as) .* of the model", r"\1 ... of the model", message)
-    return re.sub(r"AdaptiveStep\(.*\) does", "AdaptiveStep(...) does", message).replace("|", "/")
+    return re.sub(r"AdaptiveStep\(.*\) does not make", "AdaptiveStep(...) does not make", message).replace("|", "/")
 
 
 def page(found: dict[str, dict[str, dict[str, str]]], covered: list[str]) -> str:

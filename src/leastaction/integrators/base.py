@@ -173,6 +173,7 @@ class Integrator(Carrier):
     symplectic: ClassVar[bool]
     plain_coordinates: ClassVar[bool] = False  #: does it refuse ball and free joints?
     uniform: ClassVar[bool] = True  #: are all steps dt long?
+    unguarded: ClassVar[str] = ""  #: if they are not: why guard=True is of no use, and what is
     linearisable: ClassVar[bool] = False  #: does `la.linearize` know its derivatives?
     in_the_world: ClassVar[bool] = False  #: are its unknowns positions of bodies in the world, not of joints?
     self_adjoint: ClassVar[bool] = False  #: does a step of -dt lead back exactly?  Needed by Composition and AdaptiveStep
