@@ -56,7 +56,7 @@ class AdaptiveStep(Integrator):
     symplectic = False
     self_adjoint = False
     uniform = False
-    unguarded = "parts of a step would not be as long as its density says; leave guard out, and give a density that is larger where steps fail"
+    unguarded = "parts of a step would not be as long as its density says; leave guard out, and give a larger density where steps fail"
 
     def __init__(
         self,

@@ -114,8 +114,8 @@ def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=No
     """Derivatives of one step of an integrator from `state` under the joint forces tau, or of the steps of a run.
 
     `Variational`, `Midpoint`, `Maximal`, `Trapezoid`, `FloatingBase`, a `Composition` of one of them and `AdaptiveStep`.  Exact, by the
-    implicit function theorem on the solved discrete equations; see step_derivatives.py for what is differenced.  Explicit integrators, of mechanisms
-    without constraints: their steps are differenced.
+    implicit function theorem on the solved discrete equations; see step_derivatives.py for what is differenced, and changing_length.py.
+    Explicit integrators, of mechanisms without constraints: their steps are differenced.
 
     >>> import leastaction as la
     >>> model = la.examples.cart_pole().compile()
