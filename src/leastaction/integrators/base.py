@@ -286,6 +286,12 @@ class Integrator(Carrier):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.options().items())})"
 
 
+def remedies_for_steps(quadrature: str) -> list[str]:
+    """What to try where a step is not solved."""
+    stiff = ['quadrature="midpoint" (for stiff springs and hanging chains)'] if quadrature == "trapezoid" else []
+    return ["a smaller dt", *stiff]
+
+
 def checked_tolerance(tol: float, example: str = "1e-10") -> float:
     value = number(tol, "tol", StateError)
     if not 0.0 < value < 1.0:

@@ -22,7 +22,16 @@ from ..kernels.tree.layout import QUADRATURES
 from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, checked_choice, checked_evaluations, checked_tolerance
+from .base import (
+    KICKED_MOMENTUM,
+    CompiledStepper,
+    InStages,
+    Integrator,
+    checked_choice,
+    checked_evaluations,
+    checked_tolerance,
+    remedies_for_steps,
+)
 
 _FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 
@@ -166,7 +175,7 @@ class MaximalStepper(CompiledStepper):
     def explain(self, status: int, residual: float) -> str:
         if self.model.has_symbolic_joints and (singular := explain_singular(self.model, self.flow.q, limit=100.0)):
             return singular
-        remedies = ["a smaller dt"]
+        remedies = remedies_for_steps(self.integrator.quadrature)
         if lost := self._lost_coordinates():
             return lost
         if status == NOT_FINITE:
