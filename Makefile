@@ -7,7 +7,7 @@ SOURCES := $(wildcard src tests benchmarks papers docs)
 # two processes with half of the tests each, in their order: what the tests of a file share is compiled by one of them, not by both at once
 TWO := -n 2 --dist worksteal
 
-.PHONY: demo test thorough public bounds combinations fuzz mutation lint robots kills dead-points six-digits pools cluster cache-trouble soak memory wheel bench papers docs thumbnails \
+.PHONY: demo test thorough public bounds combinations triples fuzz mutation lint robots kills dead-points six-digits pools cluster cache-trouble soak memory wheel bench papers docs thumbnails \
     screenshots picture clean
 
 demo: $(VENV)/.ready-plot
@@ -45,6 +45,10 @@ bounds: $(VENV)/.ready-test
 # which integrators, joints, forces and constraints go together, found out by running them: writes docs/combinations.md
 combinations: $(VENV)/.ready-test
 	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m conformance.combinations
+
+# every three of them: ten minutes of one processor
+triples: $(VENV)/.ready-test
+	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m conformance.combinations triples
 
 # every robot of example-robot-data against Pinocchio, of gymnasium and dm_control against MuJoCo, and 10,000 hostile files
 robots: $(VENV)/.ready-robots

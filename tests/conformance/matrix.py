@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache, partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +84,7 @@ def cells(exhaustive: bool = True) -> list[Cell]:
     """All pairs of any two columns; if exhaustive also every integrator x joint x guard without constraints, every integrator x constraint
     x guard, and every integrator x drive x guard."""
     columns = [list(INTEGRATORS), list(JOINTS), list(CONSTRAINTS), list(DRIVES), list(GUARDS), list(RECORD_EVERY), list(WAYS)]
-    found = [Cell(*row) for row in _all_pairs(columns)]
+    found = [Cell(*row) for row in covering_rows(columns)]
     if exhaustive:
         turn = 0  # what is not listed takes turns
         for integrator in INTEGRATORS:
@@ -99,19 +99,22 @@ def cells(exhaustive: bool = True) -> list[Cell]:
     return list(dict.fromkeys(found))
 
 
-def _all_pairs(columns: list[list]) -> list[tuple]:
-    """Rows in which every pair of values of any two columns occurs: greedy, always the same."""
-    open_pairs = {
-        ((a, x), (b, y)) for a, b in combinations(range(len(columns)), 2) for x in range(len(columns[a])) for y in range(len(columns[b]))
-    }
-    rows = []
-    while open_pairs:
-        row = dict(min(open_pairs))
+def covering_rows(columns: list[list], strength: int = 2) -> list[tuple]:
+    """Rows in which every pair of values of any two columns occurs, or every triple of any three: greedy, always the same."""
+    sizes = [range(len(column)) for column in columns]
+    places = [tuple(zip(which, values, strict=True)) for which in combinations(range(len(columns)), strength)
+              for values in product(*(sizes[c] for c in which))]  # fmt: skip
+    missing, rows = set(places), []
+    for first in sorted(places):
+        if first not in missing:
+            continue
+        row = dict(first)
         for c in range(len(columns)):
             if c not in row:
-                gains = [sum((min((c, x), k), max((c, x), k)) in open_pairs for k in row.items()) for x in range(len(columns[c]))]
+                known = list(combinations(row.items(), strength - 1))
+                gains = [sum(tuple(sorted((*some, (c, x)))) in missing for some in known) for x in sizes[c]]
                 row[c] = int(np.argmax(gains))
-        open_pairs -= set(combinations(sorted(row.items()), 2))
+        missing.difference_update(combinations(sorted(row.items()), strength))
         rows.append(tuple(columns[c][row[c]] for c in range(len(columns))))
     return rows
 

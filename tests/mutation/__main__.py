@@ -100,6 +100,7 @@ TESTS = {
     "kernels/forces": _LAWS,
     "kernels/lagrangian": _MIDPOINT,
     "kernels/maximal": _MAXIMAL,
+    "kernels/maximal/half_way": _plain("half_way"),
     "kernels/maximal/nonholonomic": [*_plain("velocity_rows", "linearized_steps::test_rows_on_velocities"), *_MAXIMAL],
     "kernels/maximal/symbolic": [*_plain("velocity_rows", "maximal_servos", "closing_joints"), *_MAXIMAL],
     "kernels/solvability": [

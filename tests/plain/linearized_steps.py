@@ -121,6 +121,63 @@ def test_other_integrators_with_a_loop(integrator):
     assert step.C.shape == (len(step.multipliers), 8) and step.D.shape == (len(step.multipliers), 4)
 
 
+def check_steps_beside(model, integrator, state, dt, tau, tolerance):
+    """A and B against steps that the integrator itself makes beside the step; returns it."""
+    nv, step = model.nv, la.linearize(model, integrator, state, dt, tau)
+
+    def end(x):
+        q, p = moved(model, state.q, x[:nv]), state.p + x[nv : 2 * nv]
+        sim = la.Simulator(model, model.state(q, la.dynamics.velocity(model, q, p)), dt=dt, integrator=integrator)
+        sim.step(tau + x[2 * nv :])
+        return np.concatenate([increment(model, step.next_state.q, sim.q), sim.state.p - step.next_state.p])
+
+    assert np.abs(end(np.zeros(3 * nv))).max() < 1e-12
+    for u in np.random.default_rng(5).normal(size=(3, 3 * nv)):
+        along = difference(lambda s, u=u: end(s[0] * u), 1, 2e-3)[:, 0]
+        got = step.A @ u[: 2 * nv] + step.B @ u[2 * nv :]
+        assert np.abs(got - along).max() < tolerance * np.abs(along).max()
+    return step
+
+
+def by_height(t, q, v, out):
+    out[0] = 1.5 - 0.5 * np.cos(q[0]) + 0.1 * np.sin(t) + 0.05 * v[0] * v[1]
+
+
+CHANGING = [
+    la.AdaptiveStep(la.Variational(tol=1e-13), speed=2.0), la.AdaptiveStep(la.Variational(quadrature="midpoint", tol=1e-13), speed=2.0),
+    la.AdaptiveStep(la.Maximal(tol=1e-13), density=by_height), la.AdaptiveStep(la.Maximal(quadrature="midpoint", tol=1e-13)),
+    la.AdaptiveStep(la.Variational(tol=1e-13), density=by_height, controller="naive"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", CHANGING, ids=lambda i: f"{type(i.base).__name__}-{i.controller}-{i.options()['density']}")
+@pytest.mark.parametrize("floating", [False, True])
+def test_steps_whose_length_follows_the_state(integrator, floating):
+    """A and B against steps that the integrator itself makes, each as long as its own start says."""
+    if floating:
+        model, state, tau = floating_case(1)
+    else:
+        model = la.examples.chain(3, spatial=True).compile()
+        state, tau = model.state([0.4, -0.3, 0.8], [1.0, -2.0, 0.5]), np.array([0.5, -0.2, 0.3])
+    step = check_steps_beside(model, integrator, state, 0.05, tau, 1e-8)
+    assert abs(step.next_state.t - 0.05) > 1e-3
+
+
+@pytest.mark.parametrize("base", [SHARP, la.Midpoint(tol=1e-13), la.Maximal(quadrature="midpoint", tol=1e-13)], ids=repr)
+def test_steps_whose_length_follows_the_state_with_a_loop(base):
+    mech, q = pinned()
+    step, before, after = along_curves(mech.compile(), la.AdaptiveStep(base), q, dt=0.03, tau=np.array([0.3, -0.2, 0.1, 0.4]))
+    assert np.abs(step.A @ before - after).max() < 1e-7 * np.abs(after).max()
+
+
+def test_a_run_whose_steps_follow_the_density_of_the_node():
+    run, tau = swinging(la.AdaptiveStep(la.Variational(tol=1e-13), controller="naive"))
+    steps = la.linearize(run)
+    for k in (0, 5):
+        one = la.linearize(run.model, run.integrator, run.state(k), run.dt, tau[k])
+        assert np.abs(steps.A[k] - one.A).max() < 1e-9 and steps[k].next_state.t == pytest.approx(run.t[k + 1], abs=1e-12)
+
+
 @pytest.mark.parametrize("integrator", [la.Maximal(), la.Composition(order=4), la.Composition(la.Maximal(), order=4)], ids=repr)
 def test_joint_forces_of_other_integrators(integrator):
     model, dt = la.examples.chain(2, spatial=True).compile(), 0.02
@@ -182,7 +239,7 @@ def test_what_runs_are_refused():
         la.linearize(run, nodes=slice(20, None))
     with pytest.raises(la.StateError, match="those of a run"):
         la.linearize(run.model, la.Variational(), run.state(0), 0.01, nodes=[0])
-    with pytest.raises(la.StateError, match="cannot be linearised"):
+    with pytest.raises(la.StateError, match=r"AdaptiveStep.* are not functions of q and p.*give linearize\(model, integrator, run.state"):
         la.linearize(swinging(la.AdaptiveStep())[0])
 
 
@@ -218,20 +275,7 @@ def floating_case(seed):
 def test_steps_beside_the_step(integrator, seed):
     """A and B against steps that the integrator itself makes."""
     model, state, tau = floating_case(seed)
-    nv, dt = model.nv, 0.02
-    step = la.linearize(model, integrator, state, dt, tau)
-
-    def end(x):
-        q, p = moved(model, state.q, x[:nv]), state.p + x[nv : 2 * nv]
-        sim = la.Simulator(model, model.state(q, la.dynamics.velocity(model, q, p)), dt=dt, integrator=integrator)
-        sim.step(tau + x[2 * nv :])
-        return np.concatenate([increment(model, step.next_state.q, sim.q), sim.state.p - step.next_state.p])
-
-    assert np.abs(end(np.zeros(3 * nv))).max() < 1e-12
-    for u in np.random.default_rng(5).normal(size=(3, 3 * nv)):
-        along = difference(lambda s, u=u: end(s[0] * u), 1, 2e-3)[:, 0]
-        got = step.A @ u[: 2 * nv] + step.B @ u[2 * nv :]
-        assert np.abs(got - along).max() < 1e-9 * np.abs(along).max()
+    check_steps_beside(model, integrator, state, 0.02, tau, 1e-9)
 
 
 @pytest.mark.parametrize("integrator", IN_VELOCITIES, ids=repr)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +32,29 @@ class Graph:
     damped: Sequence[int]  #: bodies whose joint couples them to their parent directly
     light: Sequence[int]  #: bodies with mass or inertia missing: their children go first
     rough: Sequence[int] = ()  #: bodies whose joint has dry friction; the last constraints are the rows that hold them
+    middle: bool = False  #: has every body twelve unknowns for what it does half way (kernels/maximal/half_way.py)?
+    beside: Sequence[tuple[int, int]] = ()  #: groups that potentials couple
 
     @property
     def n(self) -> int:
         return len(self.parent) - 1
 
+    @property
+    def groups(self) -> int:
+        return self.n + len(self.rows) + self.n * self.middle
+
+    def half_way(self, i: int) -> int:
+        """The group of what body i does half way; the last groups."""
+        return self.n + len(self.rows) + i - 1
+
     def size(self, group: int) -> int:
+        if group >= self.n + len(self.rows):
+            return 12
         return 6 if group < self.n else self.rows[group - self.n]
 
     def first_unknown(self) -> NDArray[np.int64]:
-        """Where each group starts among the unknowns: bodies, then multipliers."""
-        return np.concatenate([[0], np.cumsum([6] * self.n + list(self.rows))]).astype(np.int64)
+        """Where each group starts among the unknowns: bodies, then multipliers, then what is half way."""
+        return np.concatenate([[0], np.cumsum([self.size(g) for g in range(self.groups)])]).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -69,7 +82,7 @@ def _loop_bodies(graph: Graph, bodies: tuple[int, ...]) -> set[int]:
 def eliminate(graph: Graph, order: str = "fill-reducing") -> list[Front]:
     """The fronts in the order of elimination."""
     n = graph.n
-    neighbours: list[set[int]] = [set() for _ in range(n + len(graph.rows))]
+    neighbours: list[set[int]] = [set() for _ in range(graph.groups)]
 
     def couple(a: int, b: int) -> None:
         if a != b:
@@ -84,11 +97,18 @@ def eliminate(graph: Graph, order: str = "fill-reducing") -> list[Front]:
         if graph.parent[i]:
             couple(i - 1, graph.parent[i] - 1)
 
+    for a, b in graph.beside:
+        couple(a, b)
+    for i in range(1, n + 1) if graph.middle else ():
+        for a, b in combinations([g for k in (i, graph.parent[i]) if k for g in (k - 1, graph.half_way(k))], 2):
+            couple(a, b)
+
     # supernodes: bodies with their joints, then closures; `after` counts what has to be eliminated before
     closed = len(graph.rows) - len(graph.rough)
     closures = [c for c in range(n, closed) if graph.rows[c]]
     held = {i: (n + closed + k,) for k, i in enumerate(graph.rough)}
-    nodes = [tuple(g for g in (i - 1, n + i - 1, *held.get(i, ())) if graph.size(g)) for i in range(1, n + 1)]
+    middle = {i: (graph.half_way(i),) for i in range(1, n + 1) if graph.middle}
+    nodes = [tuple(g for g in (i - 1, n + i - 1, *held.get(i, ()), *middle.get(i, ())) if graph.size(g)) for i in range(1, n + 1)]
     nodes += [(n + c,) for c in closures]
     after: list[set[int]] = [set() for _ in nodes]
     children: list[list[int]] = [[] for _ in range(n + 1)]

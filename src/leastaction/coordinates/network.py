@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from ..kernels.tree import layout as L
 from ..model import Model
 from ..pose import Pose
 from .elimination import Graph, Tables, eliminate, tabulate
+from .half_way import body_of_coordinate, coupled_by_potentials, half_way
 
 Array = NDArray[np.float64]
 
@@ -46,21 +47,26 @@ class Network:
         sizes = {"nq": self.model.nq, "nv": self.model.nv, "size": self.tables.size, "longest": longest, "most": most}
         loops = make_loops(self.closures, [c for c, row in enumerate(self.net.con) if row[M.CON_KIND] == M.CLOSING])
         acting = {"laws": len(self.model.tree.law_on), "couplings": 0, "servos": len(self.model.servos)}
-        return make_flow({**self.sizes, **sizes, **acting}, loops, _make_rough(self) if self.graph.rough else None)
+        sizes |= {**self.sizes, **acting, "beside": 12 * self.graph.n * self.graph.middle}
+        half = half_way(self.model, self.graph, self.tables, sizes) if self.graph.middle else None
+        return make_flow(sizes, loops, _make_rough(self) if self.graph.rough else None, half)
 
     def dense_matrix(self, flow: Flow) -> Array:
         """The Newton matrix as it was assembled in the fronts of `flow`, before they are factorised; to compare the elimination with."""
-        out = np.zeros((len(flow.d), len(flow.d)))
+        out = np.zeros((len(flow.z), len(flow.z)))
         for at, _, size, first, _, stride in self.net.front:
             where = self.net.index[first : first + size]
             out[np.ix_(where, where)] += flow.values[at : at + size * stride].reshape(size, stride)[:, :size].T  # stored column by column
         return out
 
 
-def build(model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing", rough: bool = False) -> Network:
+def build(
+    model: Model, closures: Sequence[Closure] | None = None, order: str = "fill-reducing", rough: bool = False, middle: bool = False
+) -> Network:
     """Bodies, joints and the given closures (those of the model if left out).
 
     rough   with rows that hold joints with dry friction, behind all others
+    middle  for the midpoint quadrature of potentials
     """
     closures = model.closures if closures is None else tuple(closures)
     n = len(model.bodies)
@@ -118,7 +124,7 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         elif closure.kind == base.GEAR:
             _add_gear(model, closure, add, add_row)
         elif closure.kind in (base.COORDINATES, base.SPEEDS):
-            moved = [_body_of_coordinate(model, v) for _, v in closure.arguments]
+            moved = [body_of_coordinate(model, v) for _, v in closure.arguments]
             slot = {i: len(slots) + 2 * k for k, i in enumerate(dict.fromkeys(moved))}
             c = add(0, 0, Pose(), Pose(), M.FUNCTION, [b for i in slot for b in (int(model.tree.link[i, L.PARENT]), i)])
             add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
@@ -143,7 +149,10 @@ def build(model: Model, closures: Sequence[Closure] | None = None, order: str = 
         damped=[i for i in range(1, n + 1) if _coupled(model, i)],
         light=[i for i in range(1, n + 1) if _is_light(model, i, com[i])],
         rough=sticking,
+        middle=middle,
     )
+    if middle:
+        graph = replace(graph, beside=coupled_by_potentials(model, graph))
     tables = tabulate(graph, eliminate(graph, order))
     symbolic = [c for c, columns in enumerate(con) if columns[M.CON_KIND] == M.POSE]
     velocity = [c for c, columns in enumerate(con) if columns[M.CON_KIND] in VELOCITY_KINDS.values()]
@@ -247,12 +256,6 @@ def _rubbing(model: Model, i: int) -> list[int]:
     """Places in v of the coordinates of joint i that have dry friction."""
     v, nv = int(model.tree.link[i, L.VI]), int(model.tree.link[i, L.NV])
     return [j for j in range(v, v + nv) if model.tree.friction[j] > 0.0]
-
-
-def _body_of_coordinate(model: Model, v: int) -> int:
-    """Row of the body whose joint has the velocity at place v."""
-    link = model.tree.link
-    return next(i for i in range(1, len(link)) if link[i, L.VI] <= v < link[i, L.VI] + link[i, L.NV])
 
 
 def _slots(tables: Tables, slots: list[tuple[int, int]], n: int, graph: Graph) -> NDArray[np.int64]:

@@ -56,6 +56,7 @@ class AdaptiveStep(Integrator):
     symplectic = False
     self_adjoint = False
     uniform = False
+    unguarded = "parts of a step would not be as long as its density says; leave guard out, and give a larger density where steps fail"
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class AdaptiveStep(Integrator):
     def start(self, model: Model, state: State, dt: float) -> AdaptiveStepper:
         if isinstance(self.base, Midpoint):
             self.base.refuse_model(model)
-        why = "it chooses steps that lead back the way they came, which a force taken at their ends does not allow"
+        why = "its density follows steps that are undone by a step back, and those with a force that is taken at their ends are not"
         self.refuse_servos(model, why)
         self.refuse_dry_friction(model, why)
         return self._stepper(model, state, dt)
@@ -174,7 +175,7 @@ class AdaptiveMaximal(AdaptiveStepper, MaximalStepper):
     @property
     def node(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         momenta = np.empty(self.model.nv)
-        momenta_entry(self.model.tree, self.network.net, self.flow, momenta)
+        momenta_entry(self.model.tree, self.network.net, self.still, momenta)
         return self.flow.q, momenta
 
 

@@ -173,6 +173,7 @@ class Integrator(Carrier):
     symplectic: ClassVar[bool]
     plain_coordinates: ClassVar[bool] = False  #: does it refuse ball and free joints?
     uniform: ClassVar[bool] = True  #: are all steps dt long?
+    unguarded: ClassVar[str] = ""  #: if they are not: why guard=True is of no use, and what is
     linearisable: ClassVar[bool] = False  #: does `la.linearize` know its derivatives?
     in_the_world: ClassVar[bool] = False  #: are its unknowns positions of bodies in the world, not of joints?
     self_adjoint: ClassVar[bool] = False  #: does a step of -dt lead back exactly?  Needed by Composition and AdaptiveStep
@@ -283,6 +284,12 @@ class Integrator(Carrier):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.options().items())})"
+
+
+def remedies_for_steps(quadrature: str) -> list[str]:
+    """What to try where a step is not solved."""
+    stiff = ['quadrature="midpoint" (for stiff springs and hanging chains)'] if quadrature == "trapezoid" else []
+    return ["a smaller dt", *stiff]
 
 
 def checked_tolerance(tol: float, example: str = "1e-10") -> float:

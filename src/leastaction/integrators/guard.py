@@ -39,7 +39,8 @@ class Guarded(Integrator):
 
     def __init__(self, base: Integrator, bound: Callable[[Model, State, Array], str] | None = None):
         if not base.uniform:
-            raise StateError(f"guard=True subdivides steps of one length, which {base!r} does not make; leave guard out")
+            why = f": {base.unguarded}" if base.unguarded else "; leave guard out"
+            raise StateError(f"guard=True subdivides steps of one length, which {base!r} does not make{why}")
         self.base, self.bound = base, bound
         self.order, self.symplectic = base.order, base.symplectic  # type: ignore[misc]
         self.plain_coordinates, self.self_adjoint = base.plain_coordinates, base.self_adjoint  # type: ignore[misc]

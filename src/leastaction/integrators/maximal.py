@@ -18,10 +18,20 @@ from ..kernels.stepping.loop import NOT_FINITE
 from ..kernels.stepping.record import Record, put_node
 from ..kernels.stepping.stages import make_course
 from ..kernels.tree import layout
+from ..kernels.tree.layout import QUADRATURES
 from ..lie.retractions import BODY_NAMES as RETRACTIONS
 from ..model import Model
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, checked_choice, checked_evaluations, checked_tolerance
+from .base import (
+    KICKED_MOMENTUM,
+    CompiledStepper,
+    InStages,
+    Integrator,
+    checked_choice,
+    checked_evaluations,
+    checked_tolerance,
+    remedies_for_steps,
+)
 
 _FAST_TURN = 2.5  # rad per step, from which on half a turn is the likely reason for a step that fails
 
@@ -33,6 +43,8 @@ class Maximal(Integrator):
     proportional to the number of bodies.
 
     retraction   "exp", "cayley" or "quaternion" (the paper)
+    quadrature   "trapezoid": potentials at both ends of the step; "midpoint": half way in the joints' coordinates, stable for stiff
+                 springs and hanging chains at large steps, at a higher cost
     elimination  "fill-reducing", or "closures-last" (the paper: closures form a dense last block)
     tol          largest residual relative to the momenta of all bodies together, and largest constraint error relative to the
                  largest displacement of the step
@@ -50,8 +62,16 @@ class Maximal(Integrator):
     self_adjoint = True
     in_the_world = True
 
-    def __init__(self, retraction: str = "exp", elimination: str = "fill-reducing", tol: float = 1e-10, max_evaluations: int = 50):
+    def __init__(
+        self,
+        retraction: str = "exp",
+        elimination: str = "fill-reducing",
+        tol: float = 1e-10,
+        max_evaluations: int = 50,
+        quadrature: str = "trapezoid",
+    ):
         self.retraction = checked_choice(retraction, RETRACTIONS, "retraction")
+        self.quadrature = checked_choice(quadrature, QUADRATURES, "quadrature")
         self.elimination = checked_choice(elimination, ORDERS, "elimination")
         self.tol = checked_tolerance(tol)
         self.max_evaluations = checked_evaluations(max_evaluations)
@@ -71,7 +91,7 @@ class Maximal(Integrator):
         return np.pi if self.retraction == "exp" else 1.0  # where cayley is 20 % too slow
 
     def recording(self, dt: float) -> tuple[int, float]:
-        return KICKED_MOMENTUM, 0.5 * dt
+        return KICKED_MOMENTUM, 0.5 * dt if self.quadrature == "trapezoid" else 0.0
 
     def numbers(self, dt: float) -> kernels.Options:
         """The options as the kernels take them."""
@@ -87,8 +107,11 @@ class MaximalStepper(CompiledStepper):
         check_start(model, state.q, state.v, state.t)
         reduction = reduce(model, state.q, state.t)
         self.redundant = reduction.dropped
-        self.network = build(model, reduction.closures, integrator.elimination, rough=True)
+        self.network = build(
+            model, reduction.closures, integrator.elimination, rough=True, middle=integrator.quadrature == "midpoint"
+        )
         self.flow, self.memory = self.network.make_flow(), make_memory(state.t)
+        self.still = self.flow._replace(half=None)  # at a node: needs no machine code of its own for what acts half way
         rubs = 0 if self.flow.rough is None else len(self.flow.rough.on)
         self.multipliers = len(self.network.net.row) - rubs  # dry friction is no constraint
         self.work = model.make_work()
@@ -103,7 +126,7 @@ class MaximalStepper(CompiledStepper):
 
     def restart(self, state: State) -> None:
         """Go on from another state, with the same rows of the constraints."""
-        tree, net, flow, n = self.model.tree, self.network.net, self.flow, len(self.model.bodies)
+        tree, net, flow, n = self.model.tree, self.network.net, self.still, len(self.model.bodies)
         self.memory[:] = make_memory(state.t)
         flow.time[0] = state.t
         maximal_evaluate.node(tree, self.work, net, flow, state.q, flow.off)
@@ -137,14 +160,14 @@ class MaximalStepper(CompiledStepper):
         """
         tree, net, flow, d = self.model.tree, self.network.net, self.flow, self.flow.d.copy()
         flow.time[0] = start.t
-        maximal_evaluate.node(tree, self.work, net, flow, start.q, flow.off)
+        maximal_evaluate.node(tree, self.work, net, self.still, start.q, flow.off)
         flow.d[:] = d
         maximal_evaluate.residual_entry(tree, net, flow, self.dt, start.t, RETRACTIONS[self.integrator.retraction])
         return flow.laws.wrench
 
     def write(self, record: Record) -> None:
         momenta = np.empty(self.model.nv)
-        maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.flow, momenta)
+        maximal_evaluate.momenta_entry(self.model.tree, self.network.net, self.still, momenta)
         error = float(np.abs(self.flow.off).max(initial=0.0))
         first = 6 * len(self.model.bodies)
         put_node(record, float(self.memory[TIME]), self.flow.q, momenta, error, self.flow.d[first : first + self.multipliers])
@@ -152,7 +175,7 @@ class MaximalStepper(CompiledStepper):
     def explain(self, status: int, residual: float) -> str:
         if self.model.has_symbolic_joints and (singular := explain_singular(self.model, self.flow.q, limit=100.0)):
             return singular
-        remedies = ["a smaller dt"]
+        remedies = remedies_for_steps(self.integrator.quadrature)
         if lost := self._lost_coordinates():
             return lost
         if status == NOT_FINITE:

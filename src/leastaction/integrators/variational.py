@@ -24,7 +24,17 @@ from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from ..specialise import Specialised
 from ..state import State
-from .base import KICKED_MOMENTUM, CompiledStepper, InStages, Integrator, Starts, checked_choice, checked_evaluations, checked_tolerance
+from .base import (
+    KICKED_MOMENTUM,
+    CompiledStepper,
+    InStages,
+    Integrator,
+    Starts,
+    checked_choice,
+    checked_evaluations,
+    checked_tolerance,
+    remedies_for_steps,
+)
 from .memory import Memory
 
 _ROUNDING = 1e-14  # of the largest momentum: a residual this small cannot be made smaller
@@ -198,8 +208,7 @@ class VariationalStepper(CompiledStepper):
 
     def remedies(self) -> list[str]:
         """What to try when a step is not solved."""
-        stiff = ['quadrature="midpoint" (for stiff springs and hanging chains)'] if self.integrator.quadrature == "trapezoid" else []
-        return ["a smaller dt", *stiff]
+        return remedies_for_steps(self.integrator.quadrature)
 
 
 def tied(stepper: CompiledStepper, state: State) -> tree.Ties | None:

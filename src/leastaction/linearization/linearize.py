@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..checks import listed, numbers, shown, time_step
 from ..dynamics.discrete import increment
 from ..errors import ConvergenceError, StateError
-from ..integrators import Composition, Integrator, Maximal, Midpoint, Trapezoid, Variational
+from ..integrators import AdaptiveStep, Composition, Integrator, Maximal, Midpoint, Trapezoid, Variational
 from ..integrators.explicit import Explicit
 from ..kernels.maximal.evaluate import advance, increments_between
 from ..kernels.tree.step_maps import Steps
@@ -20,10 +20,12 @@ from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
 from ..trajectory import Trajectory
+from .changing_length import length_of_step
 from .constraint_derivatives import Curvature, RowsOverStep, project_momentum, rows, rows_over_step
 from .explicit_steps import explicit_step
 from .step_derivatives import (
     StepDerivatives,
+    difference,
     has_step_maps,
     maps_of_steps,
     midpoint_derivatives,
@@ -36,6 +38,7 @@ _Implicit = Midpoint | Trapezoid | Variational  # whose equations are differenti
 
 _ROUNDING = 1e-11  # of the largest momentum: what rounding may leave of the equations
 _CORRECTIONS = 20  # by Newton's method, at most; rounding stops it after four or five
+_LENGTHENED = 0.05  # by which fraction steps are made longer and shorter to difference them
 _SHORT = 0.5  # rad or m: a step that moves no joint further has no other solution nearby
 
 
@@ -46,6 +49,9 @@ class Linearization:
     dq is a difference of coordinates, on ball and free joints left-trivialised (q exp(dq)), so that A is (2 nv, 2 nv) for every
     mechanism.  p is the momentum of the discrete equations, as in `run.p`: with constraints it is the one they allow, and A takes what
     they allow before the step to what they allow after it.
+
+    Of `AdaptiveStep` it is the first step of a simulation: how long it is follows from (q, p) and tau, so that the states after it belong
+    to different times.
 
     >>> import leastaction as la
     >>> model = la.examples.chain(1).compile()
@@ -107,9 +113,9 @@ def linearize(model: Trajectory, *, nodes: Sequence[int] | slice | None = None) 
 def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=None):
     """Derivatives of one step of an integrator from `state` under the joint forces tau, or of the steps of a run.
 
-    `Variational`, `Midpoint`, `Maximal`, `Trapezoid`, `FloatingBase` and a `Composition` of one of them.  Exact, by the implicit function
-    theorem on the solved discrete equations; see step_derivatives.py for what is differenced.  Explicit integrators, of mechanisms
-    without constraints: their steps are differenced.
+    `Variational`, `Midpoint`, `Maximal`, `Trapezoid`, `FloatingBase`, a `Composition` of one of them and `AdaptiveStep`.  Exact, by the
+    implicit function theorem on the solved discrete equations; see step_derivatives.py for what is differenced, and changing_length.py.
+    Explicit integrators, of mechanisms without constraints: their steps are differenced.
 
     >>> import leastaction as la
     >>> model = la.examples.cart_pole().compile()
@@ -147,6 +153,8 @@ def _of_step(model: Model, integrator: Integrator, state: State, dt: float, tau:
 def _linearized(model: Model, integrator: Integrator, state: State, dt: float, tau: Array) -> Linearization:
     if isinstance(integrator, Composition):
         return _composed(model, integrator, state, dt, tau)
+    if isinstance(integrator, AdaptiveStep):
+        return _of_changing_length(model, integrator, state, dt, tau)
     if isinstance(integrator, Explicit):
         A, B, end = explicit_step(model, integrator, state, dt, tau)
         _refuse_new_charts(model, state.q[None], end.q[None])
@@ -186,11 +194,11 @@ def _solved(integrator: Variational) -> float:
 
 
 def _check(model: Model, integrator: Integrator) -> None:
-    base = integrator.base if isinstance(integrator, Composition) else integrator
+    base = integrator.base if isinstance(integrator, (AdaptiveStep, Composition)) else integrator
     if not isinstance(base, (Midpoint, Variational, Maximal, Trapezoid, Explicit)) or not base.linearisable:
         raise StateError(
             f"integrator = {shown(integrator)} cannot be linearised; give Variational(...), Midpoint(...), Maximal(...), Trapezoid(...), a "
-            "Composition of one of them or an explicit one"
+            "Composition of one of them, AdaptiveStep(...) or an explicit one"
         )
     if isinstance(base, Explicit) and model.closures:
         names = listed([c.name for c in model.closures])
@@ -217,7 +225,9 @@ def _in_joint_coordinates(integrator: Integrator) -> _Implicit:
     `Variational` with the same retraction, up to rounding.
     """
     if isinstance(integrator, Maximal):
-        return Variational(integrator.retraction, tol=integrator.tol, max_evaluations=integrator.max_evaluations)
+        return Variational(
+            integrator.retraction, quadrature=integrator.quadrature, tol=integrator.tol, max_evaluations=integrator.max_evaluations
+        )
     assert isinstance(integrator, (Midpoint, Trapezoid, Variational))
     return integrator
 
@@ -236,6 +246,23 @@ def _composed(model: Model, integrator: Composition, state: State, dt: float, ta
     return replace(whole, next_state=State(model, state.t + dt, end.q, end.p))
 
 
+def _of_changing_length(model: Model, integrator: AdaptiveStep, state: State, dt: float, tau: Array) -> Linearization:
+    """The derivatives of a step of the same length, and what the length adds."""
+    h, by_state = length_of_step(model, integrator, state, dt, tau)
+    step, nv = _linearized(model, integrator.base, state, h, tau), model.nv
+
+    def beside(x: Array) -> Array:
+        """How far a longer step leads beside it, and its impulses."""
+        other = _linearized(model, integrator.base, state, h * (1.0 + float(x[0])), tau)
+        return np.concatenate([increment(model, step.next_state.q, other.next_state.q), other.next_state.p, other.multipliers])
+
+    added = np.outer(difference(beside, 1, _LENGTHENED)[:, 0] / h, by_state)
+    ends, impulses = added[: 2 * nv], added[2 * nv :]
+    return replace(
+        step, A=step.A + ends[:, : 2 * nv], B=step.B + ends[:, 2 * nv :], C=step.C + impulses[:, : 2 * nv], D=step.D + impulses[:, 2 * nv :]
+    )
+
+
 # ---------------------------------------------------------------------------------------------------------------- runs
 
 
@@ -246,7 +273,12 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
     rows = np.zeros((1, model.nv)) if run.tau is None else run.tau[:, : model.nv]
     tau = rows if len(rows) == 1 else rows[chosen * run.every]
     p = run.p[chosen]
-    base = integrator if isinstance(integrator, (Composition, Explicit)) else _in_joint_coordinates(integrator)
+    if isinstance(integrator, AdaptiveStep) and integrator.controller == "reversible":
+        raise StateError(
+            f"steps of a run of {integrator!r} are not functions of q and p: their lengths follow a density that is a variable of its own; "
+            'give linearize(model, integrator, run.state(k), dt), whose density begins there, or run with controller="naive"'
+        )
+    base = integrator if isinstance(integrator, (AdaptiveStep, Composition, Explicit)) else _in_joint_coordinates(integrator)
 
     def solved_anew(k: int) -> Linearization:
         state = State.with_velocity(model, float(run.t[chosen[k]]), run.q[chosen[k]], p[k], run.v[chosen[k]])

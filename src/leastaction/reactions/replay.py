@@ -73,7 +73,7 @@ def _plain(integrator: Integrator, tol: float, back: bool) -> Variational | Midp
     if isinstance(integrator, Midpoint):
         return Midpoint(1.0 - integrator.alpha if back else integrator.alpha, tol, integrator.max_evaluations)
     assert isinstance(integrator, Maximal)
-    return Maximal(integrator.retraction, integrator.elimination, tol, integrator.max_evaluations)
+    return Maximal(integrator.retraction, integrator.elimination, tol, integrator.max_evaluations, integrator.quadrature)
 
 
 def _leave(integrator: Integrator, nodes: Nodes, dt: float, side: int) -> Side:
@@ -108,6 +108,7 @@ def _leave(integrator: Integrator, nodes: Nodes, dt: float, side: int) -> Side:
 
 def _read(stepper: VariationalStepper | MidpointStepper | MaximalStepper, start: State, end: Array, out: Side, k: int) -> None:
     if isinstance(stepper, MaximalStepper):
+        out.d[k] = increment(stepper.model, start.q, end)
         out.impulses[k] = stepper.closure_impulses
         out.momenta[k] = stepper.flow.mu
         if stepper.flow.laws is not None:

@@ -57,6 +57,7 @@ class CertifiedStep(Integrator):
     symplectic = False
     self_adjoint = False
     uniform = False
+    unguarded = "every one of its steps is proven to be solved; leave guard out"
     plain_coordinates = True
 
     def __init__(self, base: Trapezoid | None = None, controller: str = "reversible", fraction: float = 0.85):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compiling.records import allocate, floats, integers
 from ...joints.charts import SCRATCH, SCRATCH_ROWS
@@ -60,6 +61,12 @@ ARGUMENT_COLUMNS = 4
 RUB_BODY, RUB_V, RUB_Q, RUB_AT, RUB_SLOT, RUB_ROW, RUB_DIAGONAL = _i(0), _i(1), _i(2), _i(3), _i(4), _i(5), _i(6)
 RUB_COLUMNS = 7
 
+# blocks of the Newton matrix in Half.joint, Half.spring and Half.energy, rows and columns: E the six unknowns of a body, M the twelve that
+# it has half way (zeta, kappa), P those of its parent.  Each block: offset and stride, or -1.  Of springs and energies only the first four,
+# with the two bodies (M) of the spring, or the bodies (E) of the one joint and those of the other, in place of body and parent
+E_E, E_PE, PE_E, PE_PE, E_M, PE_M, M_E, M_PE, M_M, M_PM, PM_M, PM_E, PM_PE = range(13)
+BLOCKS = 13
+
 # columns of Flow.node and Flow.end: pose in the world
 POSE_R, POSE_X, POSE_W, POSE_U = _i(0), _i(9), _i(12), _i(13)
 POSE_COLUMNS = 16
@@ -98,6 +105,42 @@ class Rough(NamedTuple):
     slides_before: floats("rubs")  # in the residual before
     slides_used: floats("rubs")  # in the factorisation at hand
     count: floats(1)  # evaluations of this attempt
+
+
+class Way(NamedTuple):
+    """A step as kernels/tree looks at it, named as in Work: arrays of Flow."""
+
+    q: floats("nq")
+    d: floats("nv")
+    load: floats("nv")
+    x: floats("most")
+    jet: floats(1, "1 + most + most**2")
+
+
+class Half(NamedTuple):
+    """Memory of the midpoint quadrature (half_way.py); what is also in layout.Middle is named as there."""
+
+    joint: integers("n", 2 * BLOCKS)  # where the blocks of every body stand in the fronts
+    spring: integers("pairs", 8)  # of springs between points
+    energy: integers("curvatures", 8)  # of pairs of coordinates that an energy depends on, energy by energy
+    row: floats("n+1", 15)
+    wrench: floats("n+1", 6)
+    world: floats("n+1", 12)
+    S0: floats("nv", 6)
+    S1: floats("nv", 6)
+    S2: floats("nv", 6)
+    start: floats("nv")
+    end: floats("nv")
+    size: floats("nv")
+    q: floats("nq")
+    H: floats(6, 6)  # scratch
+    E: floats(6, 6)  # scratch
+    X0: floats(6, 6)  # scratch
+    carry: floats(6, 6)  # scratch: row c is the twist of a body that moves with its parent, which has the unit twist c
+    turned: floats(6)  # scratch
+    unit: floats(6, 2, 6)  # scratch
+    pushed: floats("n+1", 6)  # scratch
+    kept: floats("nv")  # scratch
 
 
 class Special(NamedTuple):
@@ -148,8 +191,8 @@ class Flow(NamedTuple):
     d_last: floats("6*n + m")  # of the last step
     step: floats("6*n + m")  # correction being tried
     history: floats(6, "6*n + m")  # backward differences of the unknowns over the last steps
-    r: floats("6*n + m")  # residual: momenta, then constraints
-    z: floats("6*n + m")  # solution of the linear system
+    r: floats("6*n + m + beside")  # residual: momenta, then constraints, then zeros for what only the linear system knows (half_way.py)
+    z: floats("6*n + m + beside")  # solution of the linear system
     disp: floats("n+1", DISP_COLUMNS)
     mu: floats("n+1", 6)  # momenta leaving the start of the step, body axes
     x: floats("n+1", 6)  # retraction coordinates
@@ -193,15 +236,24 @@ class Flow(NamedTuple):
     loops: Loops  # None where no loop is closed by a joint given by its pose
     actuation: layout.Actuation  # None where there are neither servos nor dry friction
     rough: Rough  # None where there is no dry friction
+    half: Half | None  # None where potentials act at both ends of the step
 
 
-def make_flow(sizes: Mapping[str, int], loops: Loops | None = None, rough: Rough | None = None) -> Flow:
+def make_flow(sizes: Mapping[str, int], loops: Loops | None = None, rough: Rough | None = None, half: Half | None = None) -> Flow:
     """Memory for n bodies, m rows of nc constraints with ns slots; most: largest number of coordinates a potential depends on."""
     load = np.zeros(sizes["nv"])
     without = {"laws": None} if not sizes["laws"] else {}
     if not sizes["servos"] and rough is None:
         without["actuation"] = None
-    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), loops=loops, rough=rough, **without)
+    flow = allocate(Flow, sizes, load=load, load_row=load.reshape(1, -1), loops=loops, rough=rough, half=half, **without)
     for poses in (flow.node, flow.end):
         poses[0, [POSE_R, POSE_R + 4, POSE_R + 8, POSE_W]] = 1.0
     return flow
+
+
+def make_half(sizes: Mapping[str, int], gravity: NDArray[np.float64], **tables) -> Half:
+    """tables: joint, spring, energy."""
+    half = allocate(Half, sizes, **tables)
+    half.row[0, layout.GRAVITY : layout.GRAVITY + 3] = gravity
+    half.world[0, [0, 4, 8]] = 1.0
+    return half

@@ -16,6 +16,7 @@ from ..tree.loads import custom_forces
 from ..tree.newton_matrix import first_order_stiffness
 from .constraints import gradients, values
 from .friction import rough_diagonal, rough_values
+from .half_way import add_half_way, assemble_half_way
 from .joints import add_joint_forces, coordinates, damper_columns, increments
 from .laws import push_at_start
 from .layout import (
@@ -95,14 +96,15 @@ def add_multipliers(net, flow):
 
 @kernel
 def push_joints(m, net, flow, h, t):
-    """r -= left half impulses of what depends on the joints' velocities, dampers and user forces, r -= impulses of servos, and r += momenta
-    of rotors; rows of dry friction.
+    """r -= left half impulses of what depends on the joints' velocities, dampers and user forces, r -= impulses of servos and of potentials
+    half way, and r += momenta of rotors; rows of dry friction.
 
     Writes q_end, dq.
     """
     coordinates(m, net, flow, flow.end, flow.apart_end, flow.q_end)
     increments(m, flow.q, flow.q_end, False, flow.dq)
     joint_impulses(m, flow, h, t, flow.q, -1.0)
+    add_half_way(flow.half, m, flow, h)
     add_drives(flow.actuation, m, flow.q, flow.dq, h, flow.load)
     rough_values(flow.rough, flow.actuation, m, flow, h)
     clear(flow.wrench)
@@ -128,9 +130,10 @@ def clear(a):
 
 
 @inlined
-def depends_on_speed(m):
-    """Is there anything in joint space that depends on velocities: forces, rotors, servos, dry friction?"""
-    return m.has_dampers or m.has_armature or m.custom.shape[0] > 0 or m.servo_on.shape[0] > 0 or m.has_friction
+def depends_on_step(half, m):
+    """Is there anything in joint space that depends on the whole step: forces on velocities, rotors, servos, dry friction, potentials half
+    way?"""
+    return half is not None or m.has_dampers or m.has_armature or m.custom.shape[0] > 0 or m.servo_on.shape[0] > 0 or m.has_friction
 
 
 @kernel
@@ -141,7 +144,7 @@ def evaluate(m, net, flow, h, t, retraction):
     body_momenta(net, flow, h, retraction)
     add_multipliers(net, flow)
     values(m, net, flow, flow.r, 6 * (flow.node.shape[0] - 1))
-    if depends_on_speed(m):
+    if depends_on_step(flow.half, m):
         push_joints(m, net, flow, h, t)
     push_at_start(flow.laws, m, net, flow, h, t, retraction)
 
@@ -203,6 +206,7 @@ def assemble(m, net, flow, h, retraction, exact):
                     put(a, back, get(a, back) - flow.G0[e, j, c])
     for e in range(net.damped.shape[0]):
         assemble_damper(m, net, flow, e, h)
+    assemble_half_way(flow.half, m, net, flow, h)
     rough_diagonal(flow.rough, a)
 
 

@@ -132,6 +132,14 @@ def node_density(m, q, p, control, t, dt, tau):
     return control.clock[DENSITY] + 0.5 * dt * growth(m, q, control, t, dt)
 
 
+@entry
+def first_length(m, q, p, control, t, dt, tau):
+    """Length of the step of a simulation that begins at the node (q, p)."""
+    control.clock[DENSITY], control.clock[FIRST_HALF] = 0.0, 0.0
+    evaluate_node(m, q, p, control, control.con, t, tau)
+    return next_step(m, q, control, t, dt)
+
+
 @inlined
 def make_controlled_step(method, s, control, memory, dt, tau, row):
     """One step, dt long where the density is 1; returns (evaluations, status)."""

@@ -14,6 +14,7 @@ from ..maximal.constraints import force_directions
 from ..maximal.friction import begin_attempt, forget_rows, holds_others, largest_friction, rough_rows, rough_size, stay, turns
 from ..maximal.fronts import factorise, solve
 from ..maximal.functions import largest_argument
+from ..maximal.half_way import add_half_way_at_end, largest_half_way, stiffest_half_way
 from ..maximal.joints import add_joint_forces, coordinates, increments, joint_momenta
 from ..maximal.laws import add_law_damping, largest_law_impulse, push_at_end
 from ..maximal.layout import (
@@ -32,7 +33,7 @@ from ..maximal.layout import (
     Net,
 )  # fmt: skip
 from ..maximal.potentials import kick_by_coordinates, kick_by_points, kick_by_wrenches
-from ..maximal.step import assemble, depends_on_speed, evaluate, joint_impulses
+from ..maximal.step import assemble, depends_on_step, evaluate, joint_impulses
 from ..maximal.symbolic import change_charts
 from ..solving.choice import EXACT, choose_cheapest, grow_old, learn_curvature
 from ..solving.guess import continue_polynomial
@@ -168,13 +169,13 @@ def momentum_scale(m, net, flow, h, tol):
         mass += net.body[i, MASS]
         inertia += max(net.body[i, INERTIA], net.body[i, INERTIA + 3], net.body[i, INERTIA + 5])
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * net.extent, inertia))
-    stiff = max(largest(m.damping), steepest(flow.actuation))
+    stiff = max(largest(m.damping), steepest(flow.actuation), stiffest_half_way(flow.half, m, flow, h))
     if stiff > 0.0:
         top = max(top, 5e-16 / tol * stiff * max(1.0, net.extent, largest_compared(net, flow)))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(flow.load, 0, flow.load.shape[0]))
     top = max(top, 2e-15 / tol * largest_friction(flow.rough, flow.actuation, m))
-    return max(top, largest_law_impulse(flow.laws, h), largest_impulse(flow.actuation))
+    return max(top, largest_law_impulse(flow.laws, h), largest_impulse(flow.actuation), largest_half_way(flow.half, h))
 
 
 @inlined
@@ -208,19 +209,25 @@ def largest_compared(net, flow):
 # ------------------------------------------------------------------------------------------------------------------ a step
 
 
-@kernel
+@inlined
 def apply_forces(m, net, flow, kick):
-    """target += kick * (gravity, wrenches, springs, potentials) at the node."""
-    g = (m.gravity[0], m.gravity[1], m.gravity[2])
-    for i in range(1, flow.node.shape[0]):
-        f = tmatvec(load9(flow.node, i, POSE_R), scale(kick * net.body[i, MASS], g))
-        for a in range(3):
-            flow.target[i, 3 + a] += f[a]
-    kick_by_wrenches(m, net, flow, kick)
-    if m.pair_on.shape[0] > 0:
-        kick_by_points(m, net, flow, kick)
-    if m.has_springs or m.energy_at.shape[0] > 0:
-        kick_by_coordinates(m, net, flow, kick)
+    """target += kick * (gravity, wrenches, springs, potentials) at the node; nothing where they act half way."""
+    apply_at_node(flow.half, m, net, flow, kick)
+
+
+@kernel
+def apply_at_node(half, m, net, flow, kick):
+    if half is None:
+        g = (m.gravity[0], m.gravity[1], m.gravity[2])
+        for i in range(1, flow.node.shape[0]):
+            f = tmatvec(load9(flow.node, i, POSE_R), scale(kick * net.body[i, MASS], g))
+            for a in range(3):
+                flow.target[i, 3 + a] += f[a]
+        kick_by_wrenches(m, net, flow, kick)
+        if m.pair_on.shape[0] > 0:
+            kick_by_points(m, net, flow, kick)
+        if m.has_springs or m.energy_at.shape[0] > 0:
+            kick_by_coordinates(m, net, flow, kick)
 
 
 @kernel
@@ -251,9 +258,10 @@ def arrive(m, net, flow, h, kick, t):
     forget_rows(flow.rough, flow)
     coordinates(m, net, flow, flow.node, flow.apart, flow.q_end)
     stay(flow.rough, flow)
-    if depends_on_speed(m):
+    if depends_on_step(flow.half, m):
         increments(m, flow.q, flow.q_end, True, flow.dq)
         joint_impulses(m, flow, h, t, flow.q_end, 1.0)
+        add_half_way_at_end(flow.half, flow, h)
         arrive_driven(flow.actuation, flow.load, h, kick)
         add_joint_forces(m, net, flow, flow.node, flow.apart, flow.q_end, flow.load_row, 0, 1.0, flow.target)
     push_at_end(flow.laws, m, net, flow, h, t)

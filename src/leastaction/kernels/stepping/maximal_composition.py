@@ -59,7 +59,7 @@ def flow_of_stage(flow, stages, i):
         stages.swap[i], flow.q, flow.q_end, flow.dq, flow.load, flow.load_row, flow.rate, flow.zero, flow.S, flow.Z, flow.wrench,
         flow.basis, flow.dual, flow.small, flow.small_swap, flow.small_row, flow.inverse, flow.charts, flow.chart, flow.jets, flow.laws,
         flow.law_world, flow.law_end, flow.time, flow.argument, flow.argument_rate, flow.slope, flow.drift, flow.loops,
-        flow.actuation, flow.rough,
+        flow.actuation, flow.rough, flow.half,
     )  # fmt: skip
 
 
