@@ -38,7 +38,7 @@ class Report:
     dt: float
     certificate: Certificate | None  #: of the longest certified step of Trapezoid; None where there is none
     at_dt: Certificate | None  #: of the step dt
-    paper: dict[str, tuple[float, Constants]] = field(default_factory=dict)  #: kind -> (41) and its constants
+    paper: dict[str, tuple[float, Constants]] = field(default_factory=dict)  #: kind -> (41) and its constants; none for ball joints
     regular: float = np.nan  #: (32) with certified constants, as long as h |v| stays where they hold
     tried: float = np.nan  #: first step the integrator did not solve when it was tried
     integrator: Integrator = field(default_factory=Variational)
@@ -78,7 +78,10 @@ class Report:
         else:
             proof = f"certified, limited by joint {self.limiting_joint!r}"
             rows.append((_seconds(self.certified), "Newton's method of Trapezoid converges", proof))
-            rows.append((_seconds(self.regular), "Jacobian of Trapezoid regular at this velocity, (32)", "certified constants"))
+            if self.paper:
+                rows.append((_seconds(self.regular), "Jacobian of Trapezoid regular at this velocity, (32)", "certified constants"))
+            else:
+                rows.append(("-", "(32) and (41) of Kobilarov", "known for joints with plain coordinates only"))
             for kind, (h, c) in self.paper.items():
                 rows.append((_seconds(h), "Newton's method converges, (41) of Kobilarov", f"{kind} constants on radius {c.radius:.2g}"))
         name = type(self.integrator).__name__
@@ -132,8 +135,9 @@ def report(
         result.certificate = _certificate(equation)
     except StateError as error:
         result.why_not = str(error)
-    result.paper = {kind: paper_step(equation, kind) for kind in ("certified", "sampled")}
-    result.regular = certified_regular_step(equation)
+    if equation.tensors.plain:
+        result.paper = {kind: paper_step(equation, kind) for kind in ("certified", "sampled")}
+        result.regular = certified_regular_step(equation)
     return result
 
 
