@@ -6,7 +6,7 @@ from matrices and their inverses, with derivatives by complex steps: nothing is 
 
 import numpy as np
 
-from leastaction.kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, QI, VI
+from leastaction.kernels.tree.layout import MASS, PARENT, PLACE_P, PLACE_R, QI, VI
 
 SMALL = np.longdouble("1e-200")
 
@@ -27,13 +27,6 @@ def adjoint(T):
     out = np.zeros((6, 6), T.dtype)
     out[:3, :3] = out[3:, 3:] = T[:3, :3]
     out[3:, :3] = hat(T[:3, 3]) @ T[:3, :3]
-    return out
-
-
-def bracket(x):
-    out = np.zeros((6, 6), x.dtype)
-    out[:3, :3] = out[3:, 3:] = hat(x[:3])
-    out[3:, :3] = hat(x[3:])
     return out
 
 
@@ -71,7 +64,7 @@ class LongStep:
     def __init__(self, equation):
         model, real = equation.model, np.longdouble
         tree = model.tree
-        self.nv, self.h = model.nv, None
+        self.nv = model.nv
         self.p, self.force = equation.p.astype(real), equation.force.astype(real)
         self.damping, self.armature = tree.damping.astype(real), np.array(tree.armature, dtype=real)
         self.rows = []
@@ -79,18 +72,14 @@ class LongStep:
             place = np.eye(4, dtype=real)
             place[:3, :3] = tree.body[i, PLACE_R : PLACE_R + 9].reshape(3, 3)
             place[:3, 3] = tree.body[i, PLACE_P : PLACE_P + 3]
-            mass, c = real(tree.body[i, MASS]), tree.body[i, MOMENT : MOMENT + 3].astype(real)
-            xx, xy, xz, yy, yz, zz = tree.body[i, INERTIA : INERTIA + 6].astype(real)
-            com = c / mass if mass > 0 else c
-            # about the com, as the certificate takes it: moving a large inertia from the origin there costs digits in both
-            I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            mass, com = real(tree.body[i, MASS]), np.zeros(3, real)
             G = np.zeros((6, 6), real)
-            G[:3, :3] = equation.tensors.bodies[i].inertia if i in equation.tensors.bodies else I
+            if i in equation.tensors.bodies:  # about the com, as the certificate has them: moving them there costs digits, which both would
+                com, G[:3, :3] = equation.tensors.bodies[i].com.astype(real), equation.tensors.bodies[i].inertia
             G[3:, 3:] = mass * np.eye(3, dtype=real)
             joint, first, at = body.joint, int(tree.link[i, VI]), int(tree.link[i, QI])
             q = equation.q[at : at + joint.nq].astype(real)
             motions = None if joint.has_quaternion else [m.screw().astype(real) for m in joint.primitives()]
-            com = equation.tensors.bodies[i].com.astype(real) if i in equation.tensors.bodies else com
             self.rows.append((int(tree.link[i, PARENT]), place, motions, first, joint.nv, q, G, com))
         zero = np.zeros(self.nv, real)
         self.M0 = self.mass(zero, zero)
@@ -142,7 +131,7 @@ class LongStep:
 
     @staticmethod
     def tangent(x):
-        """dcay, right-trivialised, column by column: d cay cay^-1 by one more complex step is not to be had, so d(1 - x/2)^-1 (1 + x/2)."""
+        """dcay, right-trivialised, column by column: of (1 - x/2)^-1 (1 + x/2) by the product rule."""
         one = np.eye(4, dtype=x.dtype)
         left = inverse(one - se3(x) / 2)
         columns = []
@@ -156,10 +145,10 @@ class LongStep:
         return np.stack([self.value(v + 1j * SMALL * e, h).imag / SMALL for e in units], -1)
 
     def bent(self, v, h, d):
-        """Second derivative along d and every unit vector, (nv, nv), by differences of order four."""
-        t = np.longdouble(1e-4) / max(np.abs(h * d).max(), 1e-300)
-        A = [self.jacobian(v + s * t * d, h) for s in (-2, -1, 1, 2)]
-        return (8 * (A[2] - A[1]) - (A[3] - A[0])) / (12 * t)
+        """Derivative of the Jacobian along d, (nv, nv), by differences of order eight: exact for slides, to 1e-18 for turns."""
+        t = np.longdouble(1e-2) / max(np.abs(h * d).max(), 1e-300)
+        weights = np.array([672, -168, 32, -3], np.longdouble) / 840
+        return sum(c * (self.jacobian(v + k * t * d, h) - self.jacobian(v - k * t * d, h)) for k, c in enumerate(weights, start=1)) / t
 
     def third(self, v, h, d, t):
         """Mean of the third derivative along d, d and every unit vector between v - t d and v + t d, (nv, nv)."""

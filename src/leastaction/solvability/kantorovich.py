@@ -8,8 +8,8 @@ steps, whatever the units and the condition of M.  eta and b are computed, they 
 the links, for all coordinates the proof can reach.  That is compiled, and what rounding may do is part of it
 (kernels/solvability/certificate.py).
 
-Mechanisms of up to SHARP degrees of freedom in plain coordinates can have one derivative more: c = |A^-1 e3(v0)|, d >= |A^-1 e4(v)|, and d t^4/24 in the
-majorant.  Their certified steps are longer by a third to a half, and some hundred times more expensive to find.
+Mechanisms of up to SHARP degrees of freedom in plain coordinates can have one derivative more: c = |A^-1 e3(v0)|, d >= |A^-1 e4(v)|, and
+d t^4/24 in the majorant.  Their certified steps are longer by a third to a half, and some hundred times more expensive to find.
 
 Kobilarov 2014 bounds eta, A^-1 and the second derivative by constants of the model: constants.py.  That is (41), and much smaller.
 """

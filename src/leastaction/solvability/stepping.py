@@ -98,8 +98,8 @@ class CertifiedStepper(Stepper):
         super().__init__(integrator, model, dt)
         if integrator.base.retraction != "cayley" and any(body.joint.has_quaternion for body in model.bodies):
             raise StateError(
-                f"base = {shown(integrator.base)}; steps of ball and free joints are certified for the Cayley map only: give Trapezoid() or "
-                'FloatingBase("cayley")'
+                f"base = {shown(integrator.base)}; steps of ball and free joints are certified for the Cayley map only: give Trapezoid() "
+                'or FloatingBase("cayley")'
             )
         equation = StepEquation(model, state)  # refuses what cannot be certified
         self._screws, self._proof = equation.tensors.record, equation.proof

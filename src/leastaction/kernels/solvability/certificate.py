@@ -13,7 +13,8 @@ product by that.  So they differ from the exact sums by at most
 times the same sums of absolute values, which majorants.py bounds.  The products with Y and Ri add less than that again.
 
 The three columns of a ball joint stand in these sums as one.  The sum of the absolute values of three numbers is at most sqrt(3) times
-their length; that, what |x^| exceeds |x| by, and what is cancelled in B(x) of groups.py multiply a term of four factors by less than IN_GROUPS.
+their length; this for up to three velocities and for the rows of S', and what is cancelled in B(x) of groups.py, of which there are up to
+two factors with sums of absolute values below 1.5, make a term larger by less than 27^(1/2) 1.5^2 3^(1/2) < IN_GROUPS.
 """
 
 import math

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from ...compiling.records import floats, integers
 
-
 # what a joint is
 SCREWS, BALL, FLOATING = range(3)
 
