@@ -1,4 +1,4 @@
-"""Certificates of steps with ball joints and floating bases: the laws of those in plain coordinates, beside the equation in long doubles."""
+"""Certificates of steps with ball joints and floating bases: the laws of plain coordinates, beside the equation in long doubles."""
 
 import itertools
 

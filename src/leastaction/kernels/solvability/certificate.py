@@ -22,7 +22,7 @@ import math
 from ...compiling.decorators import entry, kernel
 from ..solving.dense import lu_factor, lu_solve
 from .columns import add_curvatures, add_matrices, add_slopes, find_columns, find_motion, turn_screws
-from .groups import begin_lower, carry_bounds, carry_momenta, see_increments, set_paces, set_weights, turn_groups
+from .groups import carry_bounds, carry_momenta, see_increments, set_paces, set_weights, turn_groups
 from .layout import ACCELERATION, DEFECT, EPSILON, ETA, GAMMA, LARGEST, LIMITING, LOAD, RADIUS, ROOT, SECOND, SPEED, THIRD
 from .majorants import add_errors, add_third, differentiate, find_full, find_near
 
@@ -325,7 +325,7 @@ def find_third(s, g, q, h, epsilon):
     """third, in the box"""
     for j in range(g.third.shape[0]):
         g.third[j] = 0.0
-    begin_lower(s, g)
+    clear(g.lower)
     turn_screws(s, g, q)
     for i in range(1, s.parent.shape[0]):
         if s.mass[i] > 0.0 or s.metric[i, 0] > 0.0:

@@ -186,18 +186,6 @@ def longer(a, f):
     return (a[f] * a[f] + a[f + 1] * a[f + 1] + a[f + 2] * a[f + 2]) ** 0.5 * (1.0 + 1e-15)
 
 
-@kernel
-def begin_lower(s, g):
-    """lower: what rotors add to it."""
-    for j in range(g.share.shape[0]):
-        g.lower[0, j], g.lower[1, j] = 0.0, 0.0
-    for e in range(s.groups.shape[0]):
-        row = s.groups[e]
-        for f in range(s.first[row], s.first[row] + s.count[row], 3):
-            for j in range(f, f + 3):
-                g.lower[0, j] = s.armature[j] * g.weight[f]
-
-
 @inlined
 def leibniz(k, x0, x1, p, before):
     """k-th derivative of x p along a line, x with derivatives x0, x1: p and before are the k-th and (k-1)-th of p."""

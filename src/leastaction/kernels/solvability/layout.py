@@ -81,5 +81,5 @@ class Proof(NamedTuple):
     error_A: floats("nv")
     error_B: floats("nv")
     third: floats("nv")  # bound of the third derivative along `share` three times
-    lower: floats(2, "nv")  # bounds of the first and second derivative of the mean momentum, where there are ball or free joints
+    lower: floats(2, "nv")  # bounds of the first and second derivative of the mean momentum, without rotors: ball joints have none
     x: floats("nv")  # scratch
