@@ -31,7 +31,8 @@ _ACTION = "tests/physics/test_discrete_action.py"
 _TREES = ["tests/physics/test_identities.py", _ACTION]
 _JOINTS = ["tests/conformance/test_joints.py", "tests/unit/test_joint_list.py"]
 _SYMBOLIC = [*_JOINTS, "tests/plain/symbolic_descriptions.py", "tests/plain/ranges.py"]
-_LONG_CHAINS = "tests/physics/test_certified_steps.py::test_long_chains_are_certified_without_tensors"  # a minute and a half without compiling
+#: a minute and a half without compiling
+_LONG_CHAINS = "tests/physics/test_certified_steps.py::test_long_chains_are_certified_without_tensors"
 _CERTIFIED = ["tests/physics/test_solvability.py", "tests/physics/test_certified_steps.py", f"--deselect={_LONG_CHAINS}"]
 _MJCF = ["tests/io/test_mjcf.py", "tests/io/test_mjcf_writer.py", "tests/io/test_actuators.py"]
 _URDF = ["tests/io/test_urdf.py", "tests/io/test_urdf_corners.py"]

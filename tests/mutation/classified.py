@@ -15,9 +15,11 @@ CLASSIFIED: dict[tuple[str, str, str], str] = {
         "tolerance: the last digits of a bound are rounded down, which no mechanism shows"
     ),
     ("solvability/stepping.py", "self._one = self._inner.make_record(1, 1)", "1"): "equivalent: a record with room that is not used",
-    ("solvability/kantorovich.py", "return min(float(np.linalg.norm(np.moveaxis(tensor, k, 0).reshape(n, -1), 2)) for k in range(tensor.ndim))", "0"): (
-        "equivalent: the tensor is symmetric in all arguments but the first, so that it has two different unfoldings, and they are still looked at"
-    ),
+    (
+        "solvability/kantorovich.py",
+        "return min(float(np.linalg.norm(np.moveaxis(tensor, k, 0).reshape(n, -1), 2)) for k in range(tensor.ndim))",
+        "0",
+    ): "equivalent: the tensor is symmetric in all arguments but the first: it has two different unfoldings, which are looked at still",
     (
         "solvability/constants.py",
         "known = 1e-13 * (len(equation.q) + 8) * equation.tensors.magnitude(equation.q, radii)  # what rounding may have done to them",
