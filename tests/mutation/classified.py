@@ -38,6 +38,14 @@ CLASSIFIED: dict[tuple[str, str, str], str] = {
     ("solvability/oscillation.py", "if not square > 1e-24 * float(abs(ritz).max()) ** 2:  # no other direction is left", "max"): (
         "tolerance: a direction more, of rounding, that is made orthogonal to the others changes no frequency"
     ),
+    ("kernels/solvability/groups.py", "g.extent[f], g.extent[f + 1], g.extent[f + 2] = 0.0, 0.0, 0.0", "1"): (
+        "tolerance: more is allowed for rounding where a ball joint turns"
+    ),
+    (
+        "kernels/solvability/groups.py",
+        "return (a[f] * a[f] + a[f + 1] * a[f + 1] + a[f + 2] * a[f + 2]) ** 0.5 * (1.0 + 1e-15)",
+        "+",
+    ): "tolerance: of the last + the last digits of a bound are rounded down; the others are killed",
     ("joints/symbolic.py", "turned = [self.pose(self._start + 2 * np.pi * e) for e in np.eye(self.nv)]", "+"): (
         "equivalent: a whole turn back changes as little as one ahead"
     ),

@@ -212,6 +212,14 @@ def test_every_step_of_a_run_is_certified(root, controller):
         np.testing.assert_allclose(one.q[-1], run.q[k + 1], rtol=0, atol=1e-9)
 
 
+def test_parts_too_unequal_for_a_mass_matrix_in_doubles_are_refused():
+    state = certificates.hostile_state(862, balls=True)
+    assert np.linalg.cond(la.dynamics.mass_matrix(state.model, state.q)) > 1e15
+    with pytest.raises(la.StateError, match="no step from this state can be certified"):  # no root to be found, or one that proves nothing
+        sv.certified(state.model, state)
+    assert "no step from this state" in str(sv.report(state.model, state, dt=1e-3))
+
+
 def test_what_is_refused():
     mech = la.Mechanism()
     mech.add_body("arm", joint=la.Revolute((0, 1, 0)), mass=1.0, inertia=INERTIA)

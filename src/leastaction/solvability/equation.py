@@ -84,7 +84,10 @@ class StepEquation:
         """Everything a certificate of the step h (s) is made of; see kernels/solvability/certificate.py."""
         _, made = certify(self.tensors.record, self.proof, self.q, self.v0, self.p, self.force, float(h), np.inf, 0.0)
         if not made:
-            raise np.linalg.LinAlgError("the mass matrix is not positive definite")
+            raise StateError(
+                f"no step from this state can be certified: the mass matrix of {self.model.name!r} is not positive definite there, to "
+                "rounding; a part without inertia moves, or parts are too unequal: give it mass, inertia or armature"
+            )
         return self.proof
 
     def certified(self, h: float, shortest: float) -> float:

@@ -130,8 +130,8 @@ def report(
     except StateError as error:
         result.why_not = str(error)
         return result
-    result.at_dt = certify(equation, dt)
     try:
+        result.at_dt = certify(equation, dt)
         result.certificate = _certificate(equation)
     except StateError as error:
         result.why_not = str(error)
@@ -217,7 +217,7 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
     state = checked_state(state, model)
     try:
         h = certified(model, state, tau)
-    except (LeastActionError, np.linalg.LinAlgError):
+    except LeastActionError:
         h = tried_limit(model, state, Variational(), tau)
         return f"from this state Variational solved steps up to {h:.3g} s when they were tried; see leastaction.solvability.report"
     return f"the bound certified for Trapezoid in this state is {h:.3g} s; see leastaction.solvability.report"
