@@ -41,14 +41,15 @@ def columns_along(near, turns):
 
 
 def groups(joints, v, share, eta):
-    """Of every hinge, ball or half of a free joint: (its degrees of freedom, bound of its speed, of its direction, does its rate bend?)."""
+    """Of every hinge, ball or half of a free joint: (its freedoms, bound of its speed, of its direction, its turn as a series)."""
     found, first = [], 0
     for joint in joints:
         size = 3 if joint.has_quaternion else 1
         for j in range(first, first + joint.nv, size):
             own = slice(j, j + size)
             d = np.linalg.norm(share[own])
-            found.append((own, np.linalg.norm(v[own]) + 2.0 * eta * d, d, isinstance(joint, la.Spherical)))
+            turn = {la.Spherical: [d, 0.32476 * d**2, 0.5 * d**3 / 2, 0.0], la.Free: np.zeros(4)}.get(type(joint), [d, 0.0, 0.0, 0.0])
+            found.append((own, np.linalg.norm(v[own]) + 2.0 * eta * d, d, np.array(turn)))
         first += joint.nv
     return found
 
@@ -65,7 +66,7 @@ def test_the_majorant_of_the_third_derivative_is_that_of_power_series(root):
     equation, h = sv.StepEquation(model, model.state(q, v)), 0.02
     proof, record = equation.judged(h), equation.tensors.record
     parts = groups(joints, v, proof.share, proof.out[ETA])
-    turns = [np.array([d, 0.32476 * d**2, 0.5 * d**3 / 2, 0.0] if ball else [d, 0.0, 0.0, 0.0]) for *_, d, ball in parts]
+    turns = [turn for *_, turn in parts]
     moving = [np.array([speed, d, 0.0, 0.0]) for _, speed, d, _ in parts]  # s is along v
     momenta = [np.zeros(4) for _ in parts]
     turn_screws(record, proof, equation.q)

@@ -157,17 +157,18 @@ def column_halves(g, f, count, b):
 
 @kernel
 def set_weights(s, g):
-    """weight and bend, from share"""
+    """weight and rate, from share"""
     for j in range(g.share.shape[0]):
         g.weight[j] = g.share[j]
-        g.bend[j, 0], g.bend[j, 1] = 0.0, 0.0
+        g.rate[j, 0], g.rate[j, 1], g.rate[j, 2] = g.share[j], 0.0, 0.0
     for e in range(s.groups.shape[0]):
         row = s.groups[e]
         for f in range(s.first[row], s.first[row] + s.count[row], 3):
             d = longer(g.share, f)
             g.weight[f], g.weight[f + 1], g.weight[f + 2] = d, 0.0, 0.0
+            g.rate[f, 0], g.rate[f + 1, 0], g.rate[f + 2, 0] = 0.0, 0.0, 0.0  # no column is before a free joint
             if s.kind[row] == BALL:
-                g.bend[f, 0], g.bend[f, 1] = FIRST_BEND * d * d, SECOND_BEND * d * d * d
+                g.rate[f, 0], g.rate[f, 1], g.rate[f, 2] = d, FIRST_BEND * d * d, SECOND_BEND * d * d * d
 
 
 @kernel

@@ -69,7 +69,7 @@ class Proof(NamedTuple):
     step: floats("nv")  # the first correction
     share: floats("nv")  # |x_j| <= share_j |x|
     weight: floats("nv")  # the same for the length of x in a ball joint, in its first entry; then zeros
-    bend: floats("nv", 2)  # bounds of the first and second derivative of the rate at which a ball joint turns
+    rate: floats("nv", 3)  # how fast it moves the columns before it, at most, along `weight`; first and second derivative of that
     fastest: floats("nv")  # bound of the velocities in the ball
     pace: floats("nv")  # the same for the lengths of velocities in ball joints, in their first entries; then zeros
     reach: floats("nv")  # how far coordinates can get in it

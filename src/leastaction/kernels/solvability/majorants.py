@@ -68,7 +68,8 @@ def find_near(g, n, h, epsilon):
         longest = pair(g.full, c)
         g.near[c, 0] = longest[0]
         g.near[c, 1] = min(longest[1], here + epsilon * longest[1] + turned(longest, beyond)[1])
-        beyond = plus(beyond, times(h * g.pace[g.path[c]], longest))
+        if g.rate[g.path[c], 0] > 0.0:
+            beyond = plus(beyond, times(h * g.pace[g.path[c]], longest))
 
 
 @kernel
@@ -79,7 +80,7 @@ def differentiate(g, lengths, n, order):
     for m in range(order):
         b0, b1, b2 = (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)  # sums of D_0 d, D_1 d, D_2 d over screws beyond c
         for c in range(n - 1, -1, -1):
-            d, bend, more = g.weight[g.path[c]], g.bend[g.path[c], 0], g.bend[g.path[c], 1]
+            d, bend, more = g.rate[g.path[c], 0], g.rate[g.path[c], 1], g.rate[g.path[c], 2]
             if m == 0:
                 x = turned(pair(g.D[0], c), b0)
             elif m == 1:
