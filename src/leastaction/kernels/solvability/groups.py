@@ -5,7 +5,7 @@ A ball joint moves by cay(x), x = h v.  Along a straight line x + s d it turns a
 so that f(x) has the second derivative f_ee[B d, B d] - (x.d)/(2 n) f_e[B d], f_e and f_ee derivatives along turns as in columns.py.
 With p = (1 + |x - (x.d) d|^2/4)^(1/2) >= 1 the angle is 2 atan(s / 2p), s counted from the point of the line nearest to 0: its
 derivatives are at most 1, 3 sqrt(3)/16 and 1/2 for unit d.  A ball joint therefore enters the sums of majorants.py as one hinge, whose
-rate bends.
+rate bends.  Straight lines are enough: the norm of a symmetric form in a Hilbert space is reached where all its arguments are the same.
 
 The mean momentum m = [M(q) + M(q cay(h v))] v / 2 of ball and free joints is multiplied by S(h v)', S = dcay^-1, a polynomial of second
 degree.  No mass matrix depends on the pose of a free joint on the world, so this is all that a free joint adds.
