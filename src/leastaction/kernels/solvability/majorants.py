@@ -108,7 +108,7 @@ def summed(g, m, n, weight):
 def add_third(s, g, i, n, h):
     """third += bound of h^2/2 (3 M2[d, d] d + h M3[d, d, d] v) in the box, d = weight, |v| <= pace.  After differentiate(near, 3).
 
-    lower += bounds of (M0 + M) d / 2 + h/2 M1[d] v and of h/2 (2 M1[d] d + h M2[d, d] v).
+    lower += bounds of (M0 + M) d / 2 + h/2 M1[d] v and of h/2 (2 M1[d] d + h M2[d, d] v), where there are ball or free joints.
     """
     G0, G1 = s.metric[i, 0], s.metric[i, 1]
     S0, S1, S2 = summed(g, 0, n, g.weight), summed(g, 1, n, g.weight), summed(g, 2, n, g.weight)
@@ -118,10 +118,11 @@ def add_third(s, g, i, n, h):
         second = product(G0, G1, a, S2) + 2.0 * product(G0, G1, b, S1) + product(G0, G1, d, S0)
         third = product(G0, G1, a, F3) + 3.0 * product(G0, G1, b, F2) + 3.0 * product(G0, G1, d, F1) + product(G0, G1, e, F0)
         g.third[g.path[c]] += 0.5 * h * h * (3.0 * second + h * third)
-        first = product(G0, G1, a, S1) + product(G0, G1, b, S0)
-        g.lower[0, g.path[c]] += product(G0, G1, a, S0) + 0.5 * h * (product(G0, G1, a, F1) + product(G0, G1, b, F0))
-        second = product(G0, G1, a, F2) + 2.0 * product(G0, G1, b, F1) + product(G0, G1, d, F0)
-        g.lower[1, g.path[c]] += 0.5 * h * (2.0 * first + h * second)
+        if s.groups.shape[0] > 0:
+            first = product(G0, G1, a, S1) + product(G0, G1, b, S0)
+            g.lower[0, g.path[c]] += product(G0, G1, a, S0) + 0.5 * h * (product(G0, G1, a, F1) + product(G0, G1, b, F0))
+            second = product(G0, G1, a, F2) + 2.0 * product(G0, G1, b, F1) + product(G0, G1, d, F0)
+            g.lower[1, g.path[c]] += 0.5 * h * (2.0 * first + h * second)
 
 
 @kernel
