@@ -39,8 +39,8 @@ def random_equation(seed: int) -> StepEquation:
     return StepEquation(model, model.state(rng.normal(size=model.nq), rng.uniform(0.0, 3.0) * rng.normal(size=model.nv)))
 
 
-def hostile_state(seed: int) -> la.State:
-    """Masses from 1e-6 to 1e6 kg, lengths from a millimetre to a kilometre, slow and very fast."""
+def hostile_state(seed: int, balls: bool = False) -> la.State:
+    """Masses from 1e-6 to 1e6 kg, lengths from a millimetre to a kilometre, slow and very fast; with ball joints and floating bases."""
     rng = np.random.default_rng(seed)
 
     def spread(low: float, high: float) -> float:
@@ -52,19 +52,26 @@ def hostile_state(seed: int) -> la.State:
         size, mass = spread(1e-3, 1e3), spread(1e-6, 1e6)
         inertia = mass * size**2 * (1.0 + rng.uniform(0.0, 0.5, 3)) / 12.0
         joint = la.examples.random_joint(JOINTS[rng.integers(len(JOINTS))], rng)
+        if balls and (k % 2 == seed % 2 or rng.uniform() < 0.3):
+            joint = la.Free() if k == 1 and seed % 4 == 1 else la.Spherical()
         placement = la.Pose(xyz=spread(1e-3, 1e3) * rng.normal(size=3), rpy=rng.normal(size=3))
-        parent = names[rng.integers(len(names))]
+        parent = "world" if isinstance(joint, la.Free) else names[rng.integers(len(names))]
         mech.add_body(f"body{k}", parent, joint, placement, mass=mass, com=size * rng.normal(size=3), inertia=inertia)
         names.append(f"body{k}")
     model = mech.compile()
-    return model.state(rng.normal(size=model.nq), spread(1e-3, 1e4) * rng.normal(size=model.nv))
+    q = rng.normal(size=model.nq)
+    for body in model.bodies:
+        if body.joint.has_quaternion:
+            end = model.q_slice(body.joint_name).stop
+            q[end - 4 : end] /= np.linalg.norm(q[end - 4 : end])
+    return model.state(q, spread(1e-3, 1e4) * rng.normal(size=model.nv))
 
 
-def unsolved(count: int) -> tuple[list[str], int]:
+def unsolved(count: int, balls: bool = False) -> tuple[list[str], int]:
     """What la.Trapezoid itself makes of the certified steps of hostile mechanisms: (messages of those not solved, refused)."""
     bad, refused = [], 0
     for seed in range(count):
-        state = hostile_state(seed)
+        state = hostile_state(seed, balls)
         try:
             h = certified(state.model, state)
         except la.StateError:
@@ -165,9 +172,10 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     bad = failures(count)
     print(f"{count} random trees: Newton failed at the certified step of {len(bad)} {bad}")
-    messages, refused = unsolved(5 * count)
-    print(f"{5 * count} hostile mechanisms: {refused} without a certificate; Trapezoid did not solve {len(messages)} certified steps")
-    print("\n".join(messages))
+    for balls in (False, True):
+        messages, refused = unsolved(5 * count, balls)
+        print(f"{5 * count} hostile mechanisms{' with ball joints' * balls}: {refused} without a certificate; ", end="")
+        print("\n".join([f"Trapezoid did not solve {len(messages)} certified steps", *messages]))
     exceeded = {}
     for seed in range(5 * count):
         state = hostile_state(seed)

@@ -31,7 +31,9 @@ _ACTION = "tests/physics/test_discrete_action.py"
 _TREES = ["tests/physics/test_identities.py", _ACTION]
 _JOINTS = ["tests/conformance/test_joints.py", "tests/unit/test_joint_list.py"]
 _SYMBOLIC = [*_JOINTS, "tests/plain/symbolic_descriptions.py", "tests/plain/ranges.py"]
-_CERTIFIED = ["tests/physics/test_solvability.py", "tests/physics/test_certified_steps.py"]
+#: a minute and a half without compiling
+_LONG_CHAINS = "tests/physics/test_certified_steps.py::test_long_chains_are_certified_without_tensors"
+_CERTIFIED = ["tests/physics/test_solvability.py", "tests/physics/test_certified_steps.py", f"--deselect={_LONG_CHAINS}"]
 _MJCF = ["tests/io/test_mjcf.py", "tests/io/test_mjcf_writer.py", "tests/io/test_actuators.py"]
 _URDF = ["tests/io/test_urdf.py", "tests/io/test_urdf_corners.py"]
 
@@ -62,6 +64,12 @@ _LINEARISED = _plain(
     "linearized_steps::test_joint_forces_of_other_integrators", "linearized_steps::test_along_a_run",
     "midpoint_balls::test_linearised_steps_know_how_springs_between_points_bend_and_wrenches_turn",
 )  # fmt: skip
+_BALLS = [
+    *_parts("tests/physics/test_certified_balls.py", "the_equation_and_its_derivatives", "sums_behind_rounding_bound_what_they_are_sums_of",
+            "the_solution_is_within_the_radius"),
+    *_plain("ball_majorants"),
+    *_parts("tests/physics/test_certified_balls.py", "rounding_is_less_than_what_is_allowed_for", "every_step_of_a_run_is_certified"),
+]  # fmt: skip
 _ADAPTIVE = _plain("velocity_rows", "composed_bases")
 _LAWS = [
     *_plain("point_dampers"),
@@ -123,6 +131,7 @@ TESTS = {
             "dampers_help",
         ),
     ],  # fmt: skip
+    "kernels/solvability/groups": _BALLS,
     "kernels/solving": [*_plain("corrections", "point_dampers", "midpoint_balls", "maximal_servos"), _ACTION],
     "kernels/stepping": _plain("velocity_rows", "world_directions", "maximal_servos"),
     "kernels/stepping/adaptive": _ADAPTIVE,

@@ -14,6 +14,38 @@ CLASSIFIED: dict[tuple[str, str, str], str] = {
     ("solvability/kantorovich.py", "return (low - b * low**2 / 2.0 - c * low**3 / 6.0 - d * low**4 / 24.0) * (1.0 - 1e-14)", "*"): (
         "tolerance: the last digits of a bound are rounded down, which no mechanism shows"
     ),
+    ("solvability/stepping.py", "self._one = self._inner.make_record(1, 1)", "1"): "equivalent: a record with room that is not used",
+    (
+        "solvability/kantorovich.py",
+        "return min(float(np.linalg.norm(np.moveaxis(tensor, k, 0).reshape(n, -1), 2)) for k in range(tensor.ndim))",
+        "0",
+    ): "equivalent: the tensor is symmetric in all arguments but the first: it has two different unfoldings, which are looked at still",
+    (
+        "solvability/constants.py",
+        "known = 1e-13 * (len(equation.q) + 8) * equation.tensors.magnitude(equation.q, radii)  # what rounding may have done to them",
+        "8",
+    ): "tolerance: how much is allowed for rounding",
+    (
+        "solvability/constants.py",
+        'c = certified_constants(equation, radius) if kind == "certified" else sampled_constants(equation, radius, 40)',
+        "40",
+    ): "tolerance: number of samples",
+    (
+        "solvability/constants.py",
+        "q = equation.q + radius * rng.uniform() ** (1.0 / n) * direction / np.linalg.norm(direction)",
+        "1.0",
+    ): "tolerance: how samples are spread over the ball",
+    ("solvability/oscillation.py", "if not square > 1e-24 * float(abs(ritz).max()) ** 2:  # no other direction is left", "max"): (
+        "tolerance: a direction more, of rounding, that is made orthogonal to the others changes no frequency"
+    ),
+    ("kernels/solvability/groups.py", "g.extent[f], g.extent[f + 1], g.extent[f + 2] = 0.0, 0.0, 0.0", "1"): (
+        "tolerance: more is allowed for rounding where a ball joint turns"
+    ),
+    (
+        "kernels/solvability/groups.py",
+        "return (a[f] * a[f] + a[f + 1] * a[f + 1] + a[f + 2] * a[f + 2]) ** 0.5 * (1.0 + 1e-15)",
+        "+",
+    ): "tolerance: of the last + the last digits of a bound are rounded down; the others are killed",
     ("joints/symbolic.py", "turned = [self.pose(self._start + 2 * np.pi * e) for e in np.eye(self.nv)]", "+"): (
         "equivalent: a whole turn back changes as little as one ahead"
     ),

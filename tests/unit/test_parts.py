@@ -181,3 +181,39 @@ def test_what_has_no_lasting_name_has_no_key(monkeypatch):
     cross = algebra.cross
     monkeypatch.setattr(algebra, "cross", local)  # no longer what stands in the module
     assert parts.key_of(cross, (), ()) is None
+
+
+AROUND = r"""
+import numpy as np
+from numba import njit
+from leastaction.compiling.decorators import apart, entry
+
+@apart
+def fill(a, unused, left, right, out):
+    for k in range(out.shape[0]):
+        out[k] = left * a[k] + right
+
+@entry
+def inside(a, unused, out):
+    fill(a, unused, 2.0, 1.0, out)
+    fill(out, unused, 2.0, 1.0, out)
+
+@njit
+def around(a, unused, out):
+    fill(a, unused, 2.0, 1.0, out)
+    fill(out, unused, 2.0, 1.0, out)
+
+a, unused, results = np.arange(5.0), np.zeros((2, 3)), [np.zeros(5), np.zeros(5)]
+for call, out in zip((inside, around), results):
+    call(a, unused, out)
+    print(out.tolist())
+"""
+
+
+def test_functions_around_kernels_call_their_own_copies(tmp_path):
+    """Where an entry point has the same kernel without the arguments that are the same in all its calls."""
+    (tmp_path / "around.py").write_text(AROUND)
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, str(tmp_path / "around.py")], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.splitlines() == [str([4.0 * k + 3.0 for k in range(5)])] * 2

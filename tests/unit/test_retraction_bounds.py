@@ -1,10 +1,12 @@
-"""Bounds that certificates of steps with ball joints would rest on (docs/step-size): above what is sampled, and sharp."""
+"""Bounds that certificates of steps with ball joints rest on, or would (docs/step-size): above what is sampled, and sharp."""
 
 from math import factorial
 
 import numpy as np
 import pytest
 from scipy.linalg import expm
+
+from leastaction.kernels.solvability.groups import FIRST_BEND, SECOND_BEND
 
 SIZES = (1e-3, 0.3, 1.0, 2.0, 3.0)
 
@@ -54,6 +56,31 @@ def test_derivatives_are_what_they_are_called():
         second = (derivative(x + t * u, u, 1) - derivative(x - t * u, u, 1)) / (2 * t)
         assert np.abs(first - derivative(x, u, 1)).max() < 1e-9
         assert np.abs(second - derivative(x, u, 2)).max() < 1e-9
+
+
+def test_along_a_straight_line_the_cayley_map_turns_about_one_axis_and_its_rate_bends_little():
+    """eta = (1 - x^/2) u / (1 + |x|^2/4), the rate in the body: its direction stays, its derivatives in t are within the bounds."""
+    rng, t, largest = np.random.default_rng(3), np.linspace(-8.0, 8.0, 16001), np.zeros(3)
+
+    def rate(x, u):
+        return (u - np.cross(x, u) / 2) / (1 + np.sum(x * x, -1, keepdims=True) / 4)
+
+    for k in range(60):
+        u = unit(rng)
+        x0 = 0.0 * u if k == 0 else rng.choice(SIZES) * unit(rng)  # a line through zero is the sharpest
+        eta = rate(x0 + t[:, None] * u, u)
+        lengths = np.linalg.norm(eta, axis=1)
+        assert np.abs(eta - lengths[:, None] * eta[0] / lengths[0]).max() < 1e-14
+        step = t[1] - t[0]
+        first = (lengths[2:] - lengths[:-2]) / (2 * step)
+        second = (lengths[2:] - 2 * lengths[1:-1] + lengths[:-2]) / step**2
+        largest = np.maximum(largest, [lengths.max(), np.abs(first).max(), np.abs(second).max()])
+        small = 1e-6
+        cay = [2.0 * np.linalg.inv(np.eye(3) - hat(x0 + s * u) / 2) - np.eye(3) for s in (-small, 0.0, small)]
+        turn = cay[1].T @ (cay[2] - cay[0]) / (2 * small)
+        np.testing.assert_allclose(turn, hat(rate(x0, u)), rtol=0, atol=1e-9)
+    bounds = np.array([1.0, FIRST_BEND, SECOND_BEND])
+    assert np.all(largest <= bounds * (1 + 1e-6)) and np.all(largest >= 0.999 * bounds)
 
 
 def majorant(r):

@@ -141,7 +141,12 @@ if AVAILABLE:
             super().add_ir_module(ir_module)
 
     class _EntryLibrary(JITCodeLibrary):
-        """An entry point with its parts, which belong to it alone: LLVM inlines what is called once, and drops what is not called."""
+        """An entry point with its parts, which belong to it alone: LLVM inlines what is called once, drops what is not called, and passes
+        arguments as it likes.
+
+        Parts leave no symbol behind (private, not internal): the loader finds internal functions by name, too, and would have other
+        functions around the same kernels, which bring their own copy with all its arguments, call this one.
+        """
 
         optimised: bytes | None = None  #: with its parts, as it is turned into machine code; of those that are collected
 
@@ -151,7 +156,7 @@ if AVAILABLE:
             own = {f.name for part in parts for f in part._final_module.functions if not f.is_declaration}
             for function in self._final_module.functions:
                 if function.name in own and not function.is_declaration:
-                    function.linkage = "internal"
+                    function.linkage = "private"
             super()._optimize_final_module()
             if bitcode.collecting():
                 self.optimised = self._final_module.as_bitcode()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..checks import instance, number, numbers, one_of, positive, whole_number
 from ..errors import StateError
-from .equation import StepEquation, checked_equation
+from .equation import StepEquation, in_plain_coordinates
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def certified_constants(equation: StepEquation, radius: float) -> Constants:
     >>> bool(constants.m1 < constants.m2)
     True
     """
-    radii = np.full(len(checked_equation(equation).q), positive(radius, "radius"))
+    radii = np.full(len(in_plain_coordinates(equation).q), positive(radius, "radius"))
     _, M1, M2 = equation.tensors.bounds(equation.q, radii, 2)
     first, second = _unfolded(M1), _unfolded(M2)
     first, second = _ABOVE * first, _ABOVE * second
@@ -89,7 +89,7 @@ def sampled_constants(equation: StepEquation, radius: float, samples: int = 100,
     """
     radius, samples = positive(radius, "radius"), whole_number(samples, 1, "samples")
     rng = np.random.default_rng(whole_number(seed, 0, "seed"))
-    n = len(checked_equation(equation).q)
+    n = len(in_plain_coordinates(equation).q)
     low, high, l0, l1, l2 = np.inf, 0.0, 0.0, 0.0, 0.0
 
     def norm(matrix: Array) -> float:
@@ -147,7 +147,7 @@ def certified_regular_step(equation: StepEquation, radii: Array | None = None) -
     >>> bool(la.solvability.certified_regular_step(equation) > 1e-3)  # s
     True
     """
-    speed, found = float(np.linalg.norm(checked_equation(equation).v0)), [0.0]
+    speed, found = float(np.linalg.norm(in_plain_coordinates(equation).v0)), [0.0]
     for radius in _RADII if radii is None else _checked_radii(radii):
         inside = radius / speed if speed > 0.0 else np.inf
         found.append(min(regular_step(certified_constants(equation, radius), speed), inside))
@@ -237,7 +237,7 @@ def residual_bound(equation: StepEquation, c: Constants) -> float:
     >>> bool(la.solvability.residual_bound(equation, constants) > 0.0)
     True
     """
-    v = checked_equation(equation).v0
+    v = in_plain_coordinates(equation).v0
     instance(c, Constants, "c", "make it with certified_constants(equation, radius)")
     slope = np.einsum("abk,a,b->k", equation.M1, v, v)
     forces = 0.25 * slope + 0.5 * (equation.force - equation.damping * v)
@@ -256,7 +256,7 @@ def paper_step(equation: StepEquation, kind: str = "certified", radii: Array | N
     True
     """
     found, known = [], {"certified": _RADII, "sampled": np.geomspace(1e-4, 3.0, 5)}
-    checked_equation(equation)
+    in_plain_coordinates(equation)
     for radius in known[one_of(kind, known, "kind")] if radii is None else _checked_radii(radii):
         c = certified_constants(equation, radius) if kind == "certified" else sampled_constants(equation, radius, 40)
         found.append((Bounds(c, float(np.linalg.norm(equation.v0)), residual_bound(equation, c)).step(), c))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..checks import instance, listed
 from ..compiling.records import allocate
 from ..errors import StateError
-from ..kernels.solvability.certificate import certify
+from ..kernels.solvability.certificate import certify, derivatives
 from ..kernels.solvability.layout import Proof
 from ..kernels.tree.evaluate import place_entry
 from ..model import Coordinates, Model, checked_model
@@ -84,7 +84,10 @@ class StepEquation:
         """Everything a certificate of the step h (s) is made of; see kernels/solvability/certificate.py."""
         _, made = certify(self.tensors.record, self.proof, self.q, self.v0, self.p, self.force, float(h), np.inf, 0.0)
         if not made:
-            raise np.linalg.LinAlgError("the mass matrix is not positive definite")
+            raise StateError(
+                f"no step from this state can be certified: the mass matrix of {self.model.name!r} is not positive definite there, to "
+                "rounding; a part without inertia moves, or parts are too unequal: give it mass, inertia or armature"
+            )
         return self.proof
 
     def certified(self, h: float, shortest: float) -> float:
@@ -102,19 +105,30 @@ class StepEquation:
             setattr(other, name, getattr(self, name).astype(np.longdouble))
         return other
 
+    def _at(self, v: Array, h: float) -> Proof:
+        """e and its derivatives by compiled code."""
+        derivatives(self.tensors.record, self.proof, self.q, np.array(v, dtype=float), self.p, self.force, float(h))
+        return self.proof
+
     def value(self, v: Array, h: float) -> Array:
+        if not self.tensors.plain:
+            return self._at(v, h).e.copy()
         (M,) = self.tensors.at(self.q + h * v, 0)
         slope = 0.25 * h * np.einsum("abk,a,b->k", self.M1, v, v)
         return 0.5 * (self.M + M) @ v - slope - 0.5 * h * (self.force - self.damping * v) - self.p
 
     def jacobian(self, v: Array, h: float) -> Array:
         """(25)"""
+        if not self.tensors.plain:
+            return self._at(v, h).A.copy()
         M, M1 = self.tensors.at(self.q + h * v, 1)
         forward, back = np.einsum("abk,b->ak", M1, v), np.einsum("abk,a->kb", self.M1, v)
         return 0.5 * (self.M + M) + 0.5 * h * (forward - back + np.diag(self.damping))
 
     def second(self, v: Array, h: float) -> Array:
         """B_ixy: second derivative of e at v."""
+        if not self.tensors.plain:
+            return self._at(v, h).B.copy()
         _, M1, M2 = self.tensors.at(self.q + h * v, 2)
         return 0.5 * h * (np.einsum("iyx->ixy", M1) + M1 + h * np.einsum("icxy,c->ixy", M2, v) - np.einsum("xyi->ixy", self.M1))
 
@@ -154,3 +168,15 @@ class StepEquation:
 
 def checked_equation(value: Any) -> StepEquation:
     return instance(value, StepEquation, "equation", "make a StepEquation(model, state)")
+
+
+def in_plain_coordinates(value: Any) -> StepEquation:
+    """The equation, where there are tensors of it."""
+    equation = checked_equation(value)
+    if not equation.tensors.plain:
+        bound = [b.joint_name for b in equation.model.bodies if b.joint.has_quaternion]
+        raise StateError(
+            f"constants of the paper and third derivatives are known for plain coordinates, which joint {listed(bound)} does not have; "
+            "use certify(equation, h) or certified_step(equation)"
+        )
+    return equation

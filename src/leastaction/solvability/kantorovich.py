@@ -8,8 +8,8 @@ steps, whatever the units and the condition of M.  eta and b are computed, they 
 the links, for all coordinates the proof can reach.  That is compiled, and what rounding may do is part of it
 (kernels/solvability/certificate.py).
 
-Mechanisms of up to SHARP degrees of freedom can have one derivative more: c = |A^-1 e3(v0)|, d >= |A^-1 e4(v)|, and d t^4/24 in the
-majorant.  Their certified steps are longer by a third to a half, and some hundred times more expensive to find.
+Mechanisms of up to SHARP degrees of freedom in plain coordinates can have one derivative more: c = |A^-1 e3(v0)|, d >= |A^-1 e4(v)|, and
+d t^4/24 in the majorant.  Their certified steps are longer by a third to a half, and some hundred times more expensive to find.
 
 Kobilarov 2014 bounds eta, A^-1 and the second derivative by constants of the model: constants.py.  That is (41), and much smaller.
 """
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..checks import number, positive, shown, time_step, yes_or_no
 from ..errors import StateError
 from ..kernels.solvability.layout import DEFECT, EPSILON, ETA, LARGEST, LIMITING, ROOT, SECOND, THIRD
-from .equation import StepEquation, checked_equation
+from .equation import StepEquation, checked_equation, in_plain_coordinates
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,8 @@ class Certificate:
 def certify(equation: StepEquation, h: float, sharp: bool | None = None) -> Certificate:
     """The certificate of a step of length h > 0 (s).
 
-    sharp   with one derivative more, which takes time and memory; by default for mechanisms of up to SHARP degrees of freedom
+    sharp   with one derivative more, which takes time and memory; by default for mechanisms of up to SHARP degrees of freedom, all in
+            plain coordinates
 
     >>> import leastaction as la
     >>> model = la.examples.double_pendulum().compile()
@@ -78,9 +79,18 @@ def certify(equation: StepEquation, h: float, sharp: bool | None = None) -> Cert
     proof = checked_equation(equation).judged(h)
     out = proof.out
     largest = float(out[LARGEST])
-    if (len(equation.v0) <= SHARP if sharp is None else yes_or_no(sharp, "sharp")) and np.isfinite(out[THIRD]):
+    if sharp is None:
+        sharp = _sharpens(equation)
+    elif yes_or_no(sharp, "sharp"):
+        in_plain_coordinates(equation)
+    if sharp and np.isfinite(out[THIRD]):
         largest = max(largest, _largest_eta(float(out[SECOND]), *_sharpened(equation, h)))
     return Certificate(h, float(out[ETA]), largest, proof.reach.copy(), int(out[LIMITING]))
+
+
+def _sharpens(equation: StepEquation) -> bool:
+    """Is one derivative more to be had, and worth it?"""
+    return equation.tensors.plain and len(equation.v0) <= SHARP
 
 
 def _sharpened(equation: StepEquation, h: float) -> tuple[float, float]:
@@ -125,7 +135,7 @@ def certified_step(equation: StepEquation) -> Certificate:
     """
     def best(h: float) -> Certificate:
         plain = certify(equation, h, sharp=False)
-        return plain if plain.solvable or len(equation.v0) > SHARP else certify(equation, h)
+        return plain if plain.solvable or not _sharpens(equation) else certify(equation, h)
 
     h = SHORTEST
     last = best(h)

@@ -38,7 +38,7 @@ class Report:
     dt: float
     certificate: Certificate | None  #: of the longest certified step of Trapezoid; None where there is none
     at_dt: Certificate | None  #: of the step dt
-    paper: dict[str, tuple[float, Constants]] = field(default_factory=dict)  #: kind -> (41) and its constants
+    paper: dict[str, tuple[float, Constants]] = field(default_factory=dict)  #: kind -> (41) and its constants; none for ball joints
     regular: float = np.nan  #: (32) with certified constants, as long as h |v| stays where they hold
     tried: float = np.nan  #: first step the integrator did not solve when it was tried
     integrator: Integrator = field(default_factory=Variational)
@@ -78,7 +78,10 @@ class Report:
         else:
             proof = f"certified, limited by joint {self.limiting_joint!r}"
             rows.append((_seconds(self.certified), "Newton's method of Trapezoid converges", proof))
-            rows.append((_seconds(self.regular), "Jacobian of Trapezoid regular at this velocity, (32)", "certified constants"))
+            if self.paper:
+                rows.append((_seconds(self.regular), "Jacobian of Trapezoid regular at this velocity, (32)", "certified constants"))
+            else:
+                rows.append(("-", "(32) and (41) of Kobilarov", "known for joints with plain coordinates only"))
             for kind, (h, c) in self.paper.items():
                 rows.append((_seconds(h), "Newton's method converges, (41) of Kobilarov", f"{kind} constants on radius {c.radius:.2g}"))
         name = type(self.integrator).__name__
@@ -127,13 +130,14 @@ def report(
     except StateError as error:
         result.why_not = str(error)
         return result
-    result.at_dt = certify(equation, dt)
     try:
+        result.at_dt = certify(equation, dt)
         result.certificate = _certificate(equation)
     except StateError as error:
         result.why_not = str(error)
-    result.paper = {kind: paper_step(equation, kind) for kind in ("certified", "sampled")}
-    result.regular = certified_regular_step(equation)
+    if equation.tensors.plain:
+        result.paper = {kind: paper_step(equation, kind) for kind in ("certified", "sampled")}
+        result.regular = certified_regular_step(equation)
     return result
 
 
@@ -213,7 +217,7 @@ def bound_in_words(model: Model, state: State, tau: Coordinates = None) -> str:
     state = checked_state(state, model)
     try:
         h = certified(model, state, tau)
-    except (LeastActionError, np.linalg.LinAlgError):
+    except LeastActionError:
         h = tried_limit(model, state, Variational(), tau)
         return f"from this state Variational solved steps up to {h:.3g} s when they were tried; see leastaction.solvability.report"
     return f"the bound certified for Trapezoid in this state is {h:.3g} s; see leastaction.solvability.report"

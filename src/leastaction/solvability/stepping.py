@@ -14,6 +14,7 @@ from ..errors import StateError
 from ..integrators.base import KICKED_MOMENTUM, Advance, Integrator, Record, Stepper, checked_choice
 from ..integrators.memory import Memory, below_prefix, with_prefix
 from ..integrators.trapezoid import Trapezoid
+from ..kernels.maximal.evaluate import advance
 from ..kernels.solvability import certificate as kernels
 from ..kernels.solvability.layout import ACCELERATION, GAMMA, LOAD, RADIUS, SPEED
 from ..kernels.solving.memory import HISTORY, START, STEPS, TIME
@@ -58,7 +59,6 @@ class CertifiedStep(Integrator):
     self_adjoint = False
     uniform = False
     unguarded = "every one of its steps is proven to be solved; leave guard out"
-    plain_coordinates = True
 
     def __init__(self, base: Trapezoid | None = None, controller: str = "reversible", fraction: float = 0.85):
         self.base = Trapezoid() if base is None else base
@@ -98,6 +98,11 @@ class CertifiedStepper(Stepper):
 
     def __init__(self, integrator: CertifiedStep, model: Model, state: State, dt: float):
         super().__init__(integrator, model, dt)
+        if integrator.base.retraction != "cayley" and any(body.joint.has_quaternion for body in model.bodies):
+            raise StateError(
+                f"base = {shown(integrator.base)}; steps of ball and free joints are certified for the Cayley map only: give Trapezoid() "
+                'or FloatingBase("cayley")'
+            )
         equation = StepEquation(model, state)  # refuses what cannot be certified
         self._screws, self._proof = equation.tensors.record, equation.proof
         self._inner = integrator.base.start(model, state, dt)
@@ -130,15 +135,21 @@ class CertifiedStepper(Stepper):
         self._place(self.model.tree, self._work, self._q, self._force)
         return self._force + tau
 
+    def _moved(self, q: Array, reach: Array) -> Array:
+        """q after the increment `reach`."""
+        there = q.copy()
+        advance(self.model.tree, there, reach)
+        return there
+
     def _stable(self, q: Array, tau: Array) -> float:
         """2 / omega of the fastest small oscillation at q, s; after the mass matrix there is known."""
         nv = self.model.nv
         stiffness = np.empty((nv, nv))
         for j in range(nv):
             for row, sign in enumerate((1.0, -1.0)):
-                moved = q.copy()
-                moved[j] += sign * 1e-5
-                self._pulled[row] = self._forces_at(moved, tau)
+                reach = np.zeros(nv)
+                reach[j] = sign * 1e-5
+                self._pulled[row] = self._forces_at(self._moved(q, reach), tau)
             stiffness[:, j] = (self._pulled[1] - self._pulled[0]) / 2e-5
         scaled = self._proof.Ri.T @ (0.5 * (stiffness + stiffness.T)) @ self._proof.Ri
         fastest = float(np.linalg.eigvalsh(scaled)[-1]) if np.isfinite(scaled).all() else np.inf
@@ -159,7 +170,8 @@ class CertifiedStepper(Stepper):
         """ln Q half a step later minus ln Q half a step earlier along the motion, exactly antisymmetric under reversal; and ln Q now."""
         now = self._density(q, v, self._forces_at(q, tau))
         half, a = 0.5 / now, self._proof.step.copy()
-        later, earlier = (self._density(q + h * v, v + h * a, self._forces_at(q + h * v, tau)) for h in (half, -half))
+        there = [(self._moved(q, h * v), v + h * a) for h in (half, -half)]
+        later, earlier = (self._density(x, u, self._forces_at(x, tau)) for x, u in there)
         return float(np.log(later / earlier)), float(np.log(now))
 
     def _find_scale(self, q: Array, v: Array, p: Array, tau: Array) -> None:

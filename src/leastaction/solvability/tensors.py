@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from ..compiling.records import allocate
 from ..errors import StateError
 from ..joints.base import Joint
-from ..kernels.solvability.layout import Screws
-from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, VI
+from ..joints.free import Free
+from ..joints.spherical import Spherical
+from ..kernels.solvability.layout import BALL, FLOATING, SCREWS, Screws
+from ..kernels.tree.layout import INERTIA, MASS, MOMENT, PARENT, PLACE_P, PLACE_R, QI, VI
 from ..model import Model, checked_model
 
 Array = NDArray[np.float64]
@@ -31,14 +33,23 @@ Array = NDArray[np.float64]
 _ABOVE = 1.0 + 1e-15  # lengths are rounded up
 
 
-def screws(joint: Joint) -> Array:
-    """(nv, 6) twists (angular, linear) of the screws the joint is a product of, canonical frame; parent first."""
+def screws(joint: Joint, on_world: bool) -> tuple[int, Array]:
+    """What it is (kernels/solvability/layout.py), and (nv, 6) twists (angular, linear), canonical frame, parent first: of the screws the
+    joint is a product of, or the columns of a ball or free joint.
+    """
     motions = joint.primitives()
     if motions is not None:
-        return np.array([motion.screw() for motion in motions]).reshape(-1, 6)
+        return SCREWS, np.array([motion.screw() for motion in motions]).reshape(-1, 6)
+    if isinstance(joint, Spherical) or (isinstance(joint, Free) and on_world):
+        return BALL if isinstance(joint, Spherical) else FLOATING, joint.columns_at_zero()
+    if isinstance(joint, Free):
+        raise StateError(
+            f"joint {joint!r} on another body has no certified bounds, only one on the world has; use six joints with plain coordinates "
+            "in its place, or the sampled estimates"
+        )
     raise StateError(
-        f"joint {joint!r} has no certified bounds: they need a product of screws in plain coordinates (all joints but Spherical, Free and "
-        "symbolic ones); use the sampled estimates, or Universal and Revolute joints in place of Spherical"
+        f"joint {joint!r} has no certified bounds: they need a product of screws in plain coordinates, a Spherical joint or a Free one; "
+        "use the sampled estimates"
     )
 
 
@@ -120,7 +131,9 @@ class MassTensors:
     def __init__(self, model: Model):
         self.model, self.nv = checked_model(model), model.nv
         tree = model.tree
-        self.screws = np.concatenate([screws(b.joint) for b in model.bodies])
+        found = [screws(b.joint, int(tree.link[i, PARENT]) == 0) for i, b in enumerate(model.bodies, start=1)]
+        self.kinds = [SCREWS, *(kind for kind, _ in found)]
+        self.screws = np.concatenate([columns for _, columns in found])
         self.angular = np.linalg.norm(self.screws[:, :3], axis=1)
         self.linear = np.linalg.norm(self.screws[:, 3:], axis=1)
         self.first = [int(x) for x in tree.link[:, VI]]
@@ -140,7 +153,9 @@ class MassTensors:
     def record(self) -> Screws:
         """The same for compiled code."""
         tree, n = self.model.tree, len(self.model.bodies)
-        record = allocate(Screws, {"n": n, "nv": self.nv})
+        groups = [i for i, kind in enumerate(self.kinds) if kind != SCREWS]
+        record = allocate(Screws, {"n": n, "nv": self.nv, "g": len(groups)})
+        record.kind[:], record.groups[:] = self.kinds, groups
         record.screw[:], record.armature[:], record.damping[:] = self.screws, tree.armature, tree.damping
         record.length[:, 0], record.length[:, 1] = self.angular * _ABOVE, self.linear * _ABOVE
         record.place[1:, :3] = tree.body[1:, PLACE_P : PLACE_P + 3]
@@ -149,6 +164,11 @@ class MassTensors:
         record.parent[1:], record.first[1:], record.count[1:] = self.parent[1:], self.first[1:], self.count[1:]
         for i in range(1, n + 1):
             record.depth[i] = record.depth[record.parent[i]] + record.count[i]
+            own = np.arange(self.first[i], self.first[i] + self.count[i])
+            at = int(tree.link[i, QI])
+            plain = self.kinds[i] == SCREWS
+            record.lead[own] = own if plain else self.first[i]
+            record.at[own] = at + own - self.first[i] if plain else at + self.model.bodies[i - 1].joint.nq - 4
         for i, body in self.bodies.items():
             record.mass[i], record.com[i], record.inertia[i] = body.mass, body.com, body.inertia[np.triu_indices(3)]
             record.metric[i] = np.linalg.eigvalsh(body.inertia)[-1] + 1e-14 * np.abs(body.inertia).max(), body.mass
@@ -157,6 +177,11 @@ class MassTensors:
     def _path(self, i: int) -> list[int]:
         above = self._path(self.parent[i]) if self.parent[i] > 0 else []
         return above + list(range(self.first[i], self.first[i] + self.count[i]))
+
+    @property
+    def plain(self) -> bool:
+        """Are all coordinates plain?  Only then are there tensors of every order."""
+        return all(kind == SCREWS for kind in self.kinds)
 
     def at(self, q: Array, order: int) -> list[Array]:
         """[M, M1, ...] at the coordinates q (nv,), exact up to rounding; of long doubles in them."""

@@ -4,6 +4,7 @@ In: `Screws` (what does not change), coordinates, velocities, momenta, forces.  
 
 layout        the records
 columns       Jacobians of bodies, the mass matrix and its derivatives at a configuration
+groups        ball joints, and free joints on the world: the Cayley map and its inverse tangent
 majorants     bounds of derivatives in a box, and of what rounding may have done, by recursion over the joints of every body
 certificate   the theorem, and entry points
 """

@@ -11,6 +11,10 @@ positions along the chain included; q + h v is known to 2 u |q| at the end of th
 product by that.  So they differ from the exact sums by at most
     epsilon = u (ROUNDINGS (nv + 16) + 8 sum |q_k| of the angles)
 times the same sums of absolute values, which majorants.py bounds.  The products with Y and Ri add less than that again.
+
+The three columns of a ball joint stand in these sums as one.  The sum of the absolute values of three numbers is at most sqrt(3) times
+their length; this for up to three velocities and for the rows of S', and what is cancelled in B(x) of groups.py, of which there are up to
+two factors with sums of absolute values below 1.5, make a term larger by less than 27^(1/2) 1.5^2 3^(1/2) < IN_GROUPS.
 """
 
 import math
@@ -18,11 +22,13 @@ import math
 from ...compiling.decorators import entry, kernel
 from ..solving.dense import lu_factor, lu_solve
 from .columns import add_curvatures, add_matrices, add_slopes, find_columns, find_motion, turn_screws
+from .groups import carry_bounds, carry_momenta, see_increments, set_paces, set_weights, turn_groups
 from .layout import ACCELERATION, DEFECT, EPSILON, ETA, GAMMA, LARGEST, LIMITING, LOAD, RADIUS, ROOT, SECOND, SPEED, THIRD
 from .majorants import add_errors, add_third, differentiate, find_full, find_near
 
 UNIT = 1.1102230246251565e-16  # u: half the distance from 1 to the next number
 ROUNDINGS = 64.0
+IN_GROUPS = 32.0  # times as much where there are ball or free joints
 SQUARINGS = 6  # of Gram matrices: the norm is overestimated by n^(1/256) at most
 
 
@@ -209,28 +215,46 @@ def start(s, g, q, v):
 @kernel
 def finish(s, g, q, v, p, force, h):
     """e, A and B at v, from what `start` left: (24) and (25) in momentum form and the next derivative."""
-    nv = v.shape[0]
+    nv, grouped = v.shape[0], s.groups.shape[0] > 0
     clear(g.M1)
     clear(g.P1)
     clear3(g.B)
     for j in range(nv):
-        g.q1[j] = q[j] + h * v[j]
+        g.q1[s.at[j]] = q[s.at[j]] + h * v[j]
+    if grouped:
+        clear3(g.T)
+        turn_groups(s, g, q, v, h)
     turn_screws(s, g, g.q1)
     for i in range(1, s.parent.shape[0]):
         if s.mass[i] > 0.0 or s.metric[i, 0] > 0.0:
             n = find_columns(s, g, i, g.q1)
             find_motion(s, g, i, n, v)
             add_matrices(g, n, nv, g.M1, g.P1)
-            add_curvatures(g, n, nv, h, g.B)
-    for i in range(nv):
+            if grouped:
+                add_curvatures(g, n, nv, h, 0.0, g.B)
+                add_slopes(g, n, nv, g.T)
+            else:
+                add_curvatures(g, n, nv, h, 1.0, g.B)
+    if grouped:
+        see_increments(s, g, v, h)
+    for i in range(nv):  # the mean momentum and its derivatives
         g.M1[i, i] += s.armature[i]
-        g.e[i] = -0.5 * h * (force[i] - s.damping[i] * v[i]) - p[i]
+        g.e[i] = 0.0
         for k in range(nv):
             mean = 0.5 * (g.M[i, k] + g.M1[i, k])
-            g.e[i] += mean * v[k] - 0.25 * h * g.P[k, i] * v[k]
-            g.A[i, k] = mean + 0.5 * h * (g.P1[i, k] - g.P[k, i])
+            g.e[i] += mean * v[k]
+            g.A[i, k] = mean + 0.5 * h * g.P1[i, k]
             for y in range(nv):
-                g.B[i, k, y] = 0.5 * h * (g.B[i, k, y] - g.slope[i, k, y])
+                g.B[i, k, y] *= 0.5 * h
+    if grouped:
+        carry_momenta(s, g, v, h)
+    for i in range(nv):
+        g.e[i] -= 0.5 * h * (force[i] - s.damping[i] * v[i]) + p[i]
+        for k in range(nv):
+            g.e[i] -= 0.25 * h * g.P[k, i] * v[k]
+            g.A[i, k] -= 0.5 * h * g.P[k, i]
+            for y in range(nv):
+                g.B[i, k, y] -= 0.5 * h * g.slope[i, k, y]
         g.A[i, i] += 0.5 * h * s.damping[i]
 
 
@@ -268,10 +292,14 @@ def set_box(s, g, q, v, h, radius):
     turns = 0.0
     for j in range(v.shape[0]):
         g.fastest[j] = abs(v[j]) + radius * g.share[j]
+        g.pace[j] = g.fastest[j]
         g.reach[j] = h * g.fastest[j]
-        g.extent[j] = abs(q[j]) + g.reach[j]
+        g.extent[j] = abs(q[s.at[j]]) + g.reach[j]
+    set_paces(s, g, v, radius)
+    for j in range(v.shape[0]):
         turns += s.length[j, 0] * g.extent[j]
-    return UNIT * (ROUNDINGS * (v.shape[0] + 16.0) + 8.0 * turns)
+    roundings = ROUNDINGS * (v.shape[0] + 16.0) + 8.0 * turns
+    return UNIT * (roundings if s.groups.shape[0] == 0 else IN_GROUPS * roundings)
 
 
 @kernel
@@ -287,21 +315,26 @@ def find_errors(s, g, p, force, h):
             find_full(s, g, i)
             differentiate(g, g.full, n, 2)
             add_errors(s, g, i, n, h)
+    carry_bounds(s, g, h, 2.0, g.error_B, g.error_A, g.error_e, g.error_B)
+    carry_bounds(s, g, h, 1.0, g.error_A, g.error_e, g.error_e, g.error_A)
+    carry_bounds(s, g, h, 0.0, g.error_e, g.error_e, g.error_e, g.error_e)
 
 
 @kernel
 def find_third(s, g, q, h, epsilon):
     """third, in the box"""
-    for j in range(q.shape[0]):
+    for j in range(g.third.shape[0]):
         g.third[j] = 0.0
+    clear(g.lower)
     turn_screws(s, g, q)
     for i in range(1, s.parent.shape[0]):
         if s.mass[i] > 0.0 or s.metric[i, 0] > 0.0:
             n = find_columns(s, g, i, q)
             find_full(s, g, i)
-            find_near(g, n, epsilon)
+            find_near(g, n, h, epsilon)
             differentiate(g, g.near, n, 3)
             add_third(s, g, i, n, h)
+    carry_bounds(s, g, h, 3.0, g.third, g.lower[1], g.lower[0], g.third)
 
 
 @kernel
@@ -343,6 +376,7 @@ def judge(s, g, q, v, p, force, h):
         for k in range(j, n):
             share += g.Ri[j, k] * g.Ri[j, k]
         g.share[j] = math.sqrt(share) / (1.0 - r) * (1.0 + 8.0 * n * UNIT)
+    set_weights(s, g)
     finish(s, g, q, v, p, force, h)
     defect = preconditioner(g)
     epsilon = set_box(s, g, q, v, h, 0.0)
@@ -415,6 +449,14 @@ def certify(s, g, q, v, p, force, h, most, shortest):
             return h, count
         h *= min(0.9, max(0.2, 0.95 * math.sqrt(most / load))) if load < math.inf else 0.2
     return 0.0, count
+
+
+@entry
+def derivatives(s, g, q, v, p, force, h):
+    """e, A and B at v; False if the mass matrix is not positive definite."""
+    made = start(s, g, q, v)
+    finish(s, g, q, v, p, force, h)
+    return made
 
 
 @entry
