@@ -397,6 +397,7 @@ if AVAILABLE:
             if what in announced:
                 announce_compilation(_words(what.py_func))
                 self.told[what] = Compilation(_words(what.py_func))
+                parts.store.begin(what, event.data["args"])
 
         def on_end(self, event):
             told = self.told.pop(event.data["dispatcher"], None)

@@ -17,29 +17,50 @@ import hashlib
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from numba import types
 
 from . import files
 
 SUFFIX = ".parts"
+_PIECE = 0.1  # s between two pieces
+
+
+class Helper(Protocol):
+    """Somebody else who compiles parts of the same entry point."""
+
+    label: str  #: the names of what it writes begin with it
+
+    def close(self) -> None:
+        """It is not needed any more."""
 
 
 class Store:
-    """What was found on disk and what is new, while something is compiled."""
+    """What was found on disk and what is new, while something is compiled.
+
+    What is new is written when all is compiled; at once, in pieces, where somebody else compiles parts of the same entry point
+    (ahead.py), for both look again when they miss something.
+    """
 
     def __init__(self) -> None:
         self.folder: Callable[[], Path | None] = lambda: None  #: where parts are kept; None: nowhere
+        self.help: Callable[[Any, tuple[Any, ...]], Helper | None] = lambda entry, arguments: None  #: starts somebody who compiles too
         self._depth = 0
         self._forget()
 
     def _forget(self) -> None:
-        self._found: dict[str, bytes] | None = None  # read when it is first asked for
-        self._new: dict[str, bytes] = {}
+        self._found: dict[str, bytes] = {}
+        self._seen: set[str] = set()  # names of files
+        self._looked: tuple[Any, int] = None, 0  # folder, and when it had changed last
+        self._new: dict[str, bytes] = {}  # not yet written
+        self._helper: Helper | None = None
+        self._label = ""  # of what is written in pieces; empty: nothing is
+        self._written = 0.0
 
     def __enter__(self) -> Store:
         self._depth += 1
@@ -49,7 +70,7 @@ class Store:
         self._depth -= 1
         if self._depth == 0:
             try:
-                self._write()
+                self._finish()
             finally:
                 self._forget()  # megabytes
 
@@ -58,31 +79,76 @@ class Store:
         """Is something of ours being compiled?  What others compile with our kernels has names of Numba's, and is not shared."""
         return self._depth > 0
 
+    def begin(self, entry: Any, arguments: tuple[Any, ...]) -> None:
+        """An entry point is on no disk and is going to be compiled for these types of arguments."""
+        if self._depth and self._helper is None and not self._label:
+            self._helper = self.help(entry, arguments)
+            if self._helper is not None:
+                self.write_in_pieces(self._helper.label)
+
+    def write_in_pieces(self, label: str) -> None:
+        """From now on what is new is for others as soon as it is there, in files whose names begin with the label."""
+        self._label = label
+
     def find(self, key: str) -> bytes | None:
-        if self._found is None:
-            self._found = self._read()
-        return self._new.get(key) or self._found.get(key)
+        found = self._found.get(key)
+        if found is None and self._look():
+            found = self._found.get(key)
+        return found
 
     def add(self, key: str, part: bytes) -> None:
-        self._new[key] = part
+        self._found[key] = self._new[key] = part
+        if self._label and time.monotonic() - self._written > _PIECE:
+            self.write()
 
-    def _read(self) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+    def write(self) -> None:
+        """What is new, to a file of its own."""
+        self._written = time.monotonic()
+        folder = self._folder() if self._new else None
+        if folder:
+            self._written_to(folder, f"{self._label}{os.urandom(8).hex()}{SUFFIX}", self._new)
+            self._new = {}
+
+    def _look(self) -> bool:
+        """Read the files that were not there before; were there any?"""
         folder = self._folder()
-        for path in sorted(folder.glob(f"*{SUFFIX}")) if folder else ():
+        try:
+            now = folder, folder.stat().st_mtime_ns if folder else 0
+        except OSError:
+            return False
+        if folder is None or now == self._looked:
+            return False
+        self._looked = now
+        new = sorted(path for path in folder.glob(f"*{SUFFIX}") if path.name not in self._seen)
+        for path in new:
+            self._seen.add(path.name)
             content = files.read(path)
             try:
-                found |= pickle.loads(content) if content is not None else {}
+                self._found |= pickle.loads(content) if content is not None else {}
             except Exception:  # written by something else
                 files.discard(path)
             with suppress(OSError):
                 os.utime(path)  # what is used is not evicted
-        return found
+        return bool(new)
 
-    def _write(self) -> None:
-        folder = self._folder() if self._new else None
-        if folder:
-            files.write(folder / f"{os.urandom(8).hex()}{SUFFIX}", pickle.dumps(self._new))
+    def _finish(self) -> None:
+        """Write what is new; pieces of it become one file."""
+        if self._helper is not None:
+            self._helper.close()
+            folder = self._folder()
+            pieces = list(folder.glob(f"{self._helper.label}*{SUFFIX}")) if folder else []
+            for content in filter(None, map(files.read, pieces)):
+                self._new |= pickle.loads(content)
+            self._label = ""
+            if folder and self._new and self._written_to(folder, f"{os.urandom(8).hex()}{SUFFIX}", self._new):
+                for path in pieces:
+                    path.unlink(missing_ok=True)
+        else:
+            self.write()
+
+    def _written_to(self, folder: Path, name: str, what: dict[str, bytes]) -> bool:
+        self._seen.add(name)
+        return files.write(folder / name, pickle.dumps(what))
 
     def _folder(self) -> Path | None:
         try:

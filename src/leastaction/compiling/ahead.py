@@ -1,0 +1,147 @@
+"""A second process that compiles what an entry point will need, from the end, while this one compiles it from the beginning.
+
+Most of the time of a first simulation goes into Numba's Python, which one process does on one core.  So where an entry point is on no
+disk and there is a core to spare, another process is told which one and for which types of arguments.  It reads what that will call
+(reading.py) and begins with what is met last; both leave parts on the disk as they go (parts.py) and look there before they compile, so
+they meet somewhere in the middle.  The machine code is the same to the instruction, whoever made the parts.
+
+The other process is of use while the entry point is being compiled, and ends with it: when it is told to, when it is done, when this one is
+gone.  It says nothing, and if anything goes wrong there, all is compiled here as if it had never been.  LEASTACTION_AHEAD=0 switches it off.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from numba import config
+
+from . import bitcode, cache, canaries, parts, reading
+from .numba_private import AVAILABLE
+
+_SWITCH = "LEASTACTION_AHEAD"
+_PATIENCE = 1.0  # s in which it has to end when it is told to
+_LITTLE = 400  # nodes of syntax trees that a kernel may need and that are nowhere yet, or it waits for the other process to meet them
+
+
+class Ahead:
+    """The other process, as long as it is needed."""
+
+    def __init__(self, job: bytes, label: str):
+        self.label = label
+        path = [p for p in sys.path if p]
+        if str(cache.PACKAGE.parent) not in path:
+            path.insert(0, str(cache.PACKAGE.parent))
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "LEASTACTION_CACHE_DIR": str(cache.folder()), _SWITCH: "0"}
+        command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
+        nowhere = subprocess.DEVNULL
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, env=environment)
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has ended already
+            self._process.stdin.write(job)
+            self._process.stdin.flush()
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()  # which it takes as the word to go
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def start(entry: Any, arguments: tuple[Any, ...]) -> Ahead | None:
+    """Let another process compile parts of this entry point; None if there is nothing to gain, or it cannot be started."""
+    if not (_allowed() and entry.py_func.__module__.startswith("leastaction.")):
+        return None
+    label = os.urandom(8).hex()
+    try:
+        job = pickle.dumps((cache.version(), label, entry.py_func.__module__, entry.py_func.__qualname__, tuple(arguments)))
+        return Ahead(job, label)
+    except Exception:  # never the reason why something is not compiled
+        return None
+
+
+def _allowed() -> bool:
+    plain = AVAILABLE and not (config.DISABLE_JIT or config.BOUNDSCHECK or canaries.ON or bitcode.collecting())
+    alone = multiprocessing.parent_process() is None  # or the others of a pool need the cores
+    return plain and alone and cache.enabled() and os.environ.get(_SWITCH, "1") != "0" and _cores() > 1 and _is_python()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _is_python() -> bool:
+    """Or it is a program that Python is a part of."""
+    return "python" in Path(sys.executable or "").name.lower() and not getattr(sys, "frozen", False)
+
+
+# ------------------------------------------------------------------------------------------------------ in the other process
+
+
+def main() -> None:
+    """Compile what the standard input says, until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started it
+    if hasattr(os, "nice"):
+        os.nice(5)  # which comes first
+    version, label, module, name, arguments = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    entry = getattr(import_module(module), name)
+    if cache.version() == version:
+        from .numba_private import lean_compilation
+
+        with lean_compilation():
+            parts.store.write_in_pieces(label)
+            compile_from_the_end(entry.dispatcher, arguments)
+    os._exit(0)  # nothing is left to be done
+
+
+def _end_with_input() -> None:
+    with suppress(OSError):
+        sys.stdin.buffer.read()
+    os._exit(0)
+
+
+def compile_from_the_end(entry: Any, arguments: tuple[Any, ...]) -> None:
+    """All kernels that an entry point calls, the last one first, but for what needs much that is met earlier."""
+    reader = reading.Reader()
+    left = reader.read(entry, arguments)[1:]
+    while left:
+        parts.store.write()
+        call = _next(reader, left)
+        left.remove(call)
+        with suppress(Exception):  # not as it was read: it is compiled where it is needed
+            call.kernel.compile(call.arguments)
+    parts.store.write()
+
+
+def _next(reader: reading.Reader, left: list[reading.Call]) -> reading.Call:
+    """The last one that needs little that is nowhere yet; what is somewhere is taken from the list."""
+    left[1:] = [call for call in left[1:] if not _is_there(call)]
+    missing = set(left)
+    best: tuple[float, Any] = float("inf"), left[0]
+    for call in reversed(left):
+        needed = sum(reading.size(c) for c in reader.below(call) if c in missing)
+        if needed <= _LITTLE:
+            return call
+        best = min(best, (needed, call), key=lambda pair: pair[0])
+    return best[1]
+
+
+def _is_there(call: reading.Call) -> bool:
+    if call.arguments in call.kernel.overloads:
+        return True
+    key = parts.key_of(call.kernel, call.arguments, call.kernel.targetctx.codegen().magic_tuple())
+    return key is None or parts.store.find(key) is not None
