@@ -11,6 +11,7 @@ gone.  It says nothing, and if anything goes wrong there, all is compiled here a
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -18,6 +19,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -25,8 +27,8 @@ from typing import Any
 
 from numba import config
 
-from . import bitcode, cache, canaries, parts, reading
-from .numba_private import AVAILABLE
+from . import bitcode, cache, canaries, gate, parts, reading
+from .numba_private import AVAILABLE, lean_compilation
 
 _SWITCH = "LEASTACTION_AHEAD"
 _PATIENCE = 1.0  # s in which it has to end when it is told to
@@ -67,10 +69,18 @@ def start(entry: Any, arguments: tuple[Any, ...]) -> Ahead | None:
         return None
     label = os.urandom(8).hex()
     try:
-        job = pickle.dumps((cache.version(), label, entry.py_func.__module__, entry.py_func.__qualname__, tuple(arguments)))
-        return Ahead(job, label)
+        jobs = [(entry.py_func.__module__, entry.py_func.__qualname__, tuple(arguments)), *_expected(arguments)]
+        return Ahead(pickle.dumps((cache.version(), label, jobs)), label)
     except Exception:  # never the reason why something is not compiled
         return None
+
+
+def _expected(arguments: tuple[Any, ...]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    """What will be asked for when this is compiled."""
+    for entry, types_after in gate.expectations:
+        types = types_after(arguments)
+        if types is not None:
+            yield entry.py_func.__module__, entry.py_func.__qualname__, types
 
 
 def _allowed() -> bool:
@@ -96,15 +106,17 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started it
     if hasattr(os, "nice"):
         os.nice(5)  # which comes first
-    version, label, module, name, arguments = pickle.load(sys.stdin.buffer)
+    version, label, jobs = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_input, daemon=True).start()
-    entry = getattr(import_module(module), name)
+    gc.set_threshold(200_000, 1000, 1000)
     if cache.version() == version:
-        from .numba_private import lean_compilation
-
         with lean_compilation():
             parts.store.write_in_pieces(label)
-            compile_from_the_end(entry.dispatcher, arguments)
+            for module, name, arguments in jobs:
+                compile_from_the_end(getattr(import_module(module), name).dispatcher, arguments)
+        for module, name, arguments in jobs[1:]:  # the first one is compiled by the other process
+            with lean_compilation():
+                getattr(import_module(module), name).dispatcher.compile(arguments)
     os._exit(0)  # nothing is left to be done
 
 
@@ -117,31 +129,27 @@ def _end_with_input() -> None:
 def compile_from_the_end(entry: Any, arguments: tuple[Any, ...]) -> None:
     """All kernels that an entry point calls, the last one first, but for what needs much that is met earlier."""
     reader = reading.Reader()
-    left = reader.read(entry, arguments)[1:]
+    target = entry.targetctx.codegen().magic_tuple()
+    calls = reader.read(entry, arguments)[1:]
+    left = {call: key for call in calls if (key := parts.key_of(*call, target))}  # others cannot be handed over
     while left:
-        parts.store.write()
         call = _next(reader, left)
-        left.remove(call)
-        with suppress(Exception):  # not as it was read: it is compiled where it is needed
-            call.kernel.compile(call.arguments)
-    parts.store.write()
+        if call is not None:
+            del left[call]
+            with suppress(Exception):  # not as it was read: it is compiled where it is needed
+                call.kernel.compile(call.arguments)
+            parts.store.write()
 
 
-def _next(reader: reading.Reader, left: list[reading.Call]) -> reading.Call:
-    """The last one that needs little that is nowhere yet; what is somewhere is taken from the list."""
-    left[1:] = [call for call in left[1:] if not _is_there(call)]
-    missing = set(left)
-    best: tuple[float, Any] = float("inf"), left[0]
+def _next(reader: reading.Reader, left: dict[reading.Call, str]) -> reading.Call | None:
+    """The last one that needs little that is nowhere yet; what is somewhere goes from the list."""
+    for call in [call for call, key in left.items() if call.arguments in call.kernel.overloads or parts.store.find(key) is not None]:
+        del left[call]
+    least: tuple[float, reading.Call | None] = float("inf"), None
     for call in reversed(left):
-        needed = sum(reading.size(c) for c in reader.below(call) if c in missing)
+        needed = sum(reading.size(c) for c in reader.below(call) if c in left)
         if needed <= _LITTLE:
             return call
-        best = min(best, (needed, call), key=lambda pair: pair[0])
-    return best[1]
-
-
-def _is_there(call: reading.Call) -> bool:
-    if call.arguments in call.kernel.overloads:
-        return True
-    key = parts.key_of(call.kernel, call.arguments, call.kernel.targetctx.codegen().magic_tuple())
-    return key is None or parts.store.find(key) is not None
+        if needed < least[0]:
+            least = needed, call
+    return least[1]

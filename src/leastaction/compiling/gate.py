@@ -84,6 +84,10 @@ def _give_memory_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+#: entry points and functions (types of the arguments of another entry point) -> types with which this one is called next, or None (ahead.py)
+expectations: list[tuple[Entry, Callable[[tuple[Any, ...]], tuple[Any, ...] | None]]] = []
+
+
 class Entry:
     """A function that Python calls and Numba compiles; called through the gate."""
 
@@ -97,6 +101,11 @@ class Entry:
         code = function.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
         functools.update_wrapper(self, function)
+
+    def expected_after(self, types: Callable[[tuple[Any, ...]], tuple[Any, ...] | None]) -> Any:
+        """Decorator: it is likely to be called when an entry point was compiled, whose types of arguments say with which."""
+        expectations.append((self, types))
+        return types
 
     @functools.cached_property
     def dispatcher(self) -> Any:

@@ -29,6 +29,7 @@ from . import files
 
 SUFFIX = ".parts"
 _PIECE = 0.1  # s between two pieces
+_SOME = 8  # parts that are on no disk, of an entry point of which others are
 
 
 class Helper(Protocol):
@@ -58,6 +59,9 @@ class Store:
         self._seen: set[str] = set()  # names of files
         self._looked: tuple[Any, int] = None, 0  # folder, and when it had changed last
         self._new: dict[str, bytes] = {}  # not yet written
+        self._entry: tuple[Any, tuple[Any, ...]] | None = None  # what is being compiled, as long as nobody helps
+        self._missed = 0  # parts that were on no disk
+        self._place: Path | None = None
         self._helper: Helper | None = None
         self._label = ""  # of what is written in pieces; empty: nothing is
         self._written = 0.0
@@ -81,7 +85,14 @@ class Store:
 
     def begin(self, entry: Any, arguments: tuple[Any, ...]) -> None:
         """An entry point is on no disk and is going to be compiled for these types of arguments."""
-        if self._depth and self._helper is None and not self._label:
+        if self._depth and self._entry is None and not self._label:
+            self._entry, self._missed = (entry, arguments), 0
+
+    def _miss(self) -> None:
+        """One more part that is on no disk: if there are some, help is of use."""
+        self._missed += 1
+        if self._entry and self._helper is None and self._missed >= (_SOME if self._found else 1):
+            (entry, arguments), self._entry = self._entry, None
             self._helper = self.help(entry, arguments)
             if self._helper is not None:
                 self.write_in_pieces(self._helper.label)
@@ -94,6 +105,8 @@ class Store:
         found = self._found.get(key)
         if found is None and self._look():
             found = self._found.get(key)
+        if found is None:
+            self._miss()
         return found
 
     def add(self, key: str, part: bytes) -> None:
@@ -151,6 +164,11 @@ class Store:
         return files.write(folder / name, pickle.dumps(what))
 
     def _folder(self) -> Path | None:
+        if self._place is None:
+            self._place = self._made()
+        return self._place
+
+    def _made(self) -> Path | None:
         try:
             return self.folder()
         except OSError as error:

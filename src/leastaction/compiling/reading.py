@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import linecache
 from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
@@ -82,14 +82,21 @@ class Reader:
         return self._results[call]
 
 
-@cache
 def definition_of(function: Any) -> ast.FunctionDef | None:
     """The syntax tree of a function; None if its source is not to be had."""
+    code = function.__code__
+    return _definitions(code.co_filename).get((code.co_name, code.co_firstlineno))
+
+
+@cache
+def _definitions(filename: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """The functions of a file, by name and number of the first line."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
-        return None
-    return next((node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)), None)
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except SyntaxError:
+        return {}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {(node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])): node for node in found}
 
 
 @cache
