@@ -69,18 +69,19 @@ def start(entry: Any, arguments: tuple[Any, ...]) -> Ahead | None:
         return None
     label = os.urandom(8).hex()
     try:
-        jobs = [(entry.py_func.__module__, entry.py_func.__qualname__, tuple(arguments)), *_expected(arguments)]
+        jobs = [(entry.py_func.__module__, entry.py_func.__qualname__, tuple(arguments)), *_expected(entry, arguments)]
         return Ahead(pickle.dumps((cache.version(), label, jobs)), label)
     except Exception:  # never the reason why something is not compiled
         return None
 
 
-def _expected(arguments: tuple[Any, ...]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+def _expected(compiled: Any, arguments: tuple[Any, ...]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     """What will be asked for when this is compiled."""
-    for entry, types_after in gate.expectations:
-        types = types_after(arguments)
-        if types is not None:
-            yield entry.py_func.__module__, entry.py_func.__qualname__, types
+    for earlier, later, types in gate.expectations:
+        if earlier is None or earlier.py_func is compiled.py_func:
+            expected = types(*arguments)
+            if expected is not None:
+                yield later.py_func.__module__, later.py_func.__qualname__, expected
 
 
 def _allowed() -> bool:

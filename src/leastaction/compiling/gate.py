@@ -84,8 +84,8 @@ def _give_memory_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-#: entry points and functions (types of the arguments of another entry point) -> types with which this one is called next, or None (ahead.py)
-expectations: list[tuple[Entry, Callable[[tuple[Any, ...]], tuple[Any, ...] | None]]] = []
+#: (earlier entry point or None for any, later one, function of the types of the earlier's arguments): see Entry.expected_after
+expectations: list[tuple[Entry | None, Entry, Callable[..., tuple[Any, ...] | None]]] = []
 
 
 class Entry:
@@ -102,10 +102,17 @@ class Entry:
         self.parameters = code.co_varnames[: code.co_argcount]
         functools.update_wrapper(self, function)
 
-    def expected_after(self, types: Callable[[tuple[Any, ...]], tuple[Any, ...] | None]) -> Any:
-        """Decorator: it is likely to be called when an entry point was compiled, whose types of arguments say with which."""
-        expectations.append((self, types))
-        return types
+    def expected_after(self, earlier: Entry | None = None) -> Callable[[Callable[..., tuple[Any, ...] | None]], Any]:
+        """Decorator of a function (*types of the arguments of an earlier entry point) -> types of the arguments of this one, or None.
+
+        Who has the one compiled will ask for the other: it can be prepared meanwhile (ahead.py).  None: the earlier one may be any.
+        """
+
+        def register(types: Callable[..., tuple[Any, ...] | None]) -> Any:
+            expectations.append((earlier, self, types))
+            return types
+
+        return register
 
     @functools.cached_property
     def dispatcher(self) -> Any:

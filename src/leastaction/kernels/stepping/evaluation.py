@@ -53,12 +53,17 @@ def evaluate_nodes(m, w, con, what, half_step, times, q, recorded, v, p, energy,
         energy[k, GRAVITATIONAL], energy[k, ELASTIC] = potential_energies(m, w)
 
 
-@evaluate_nodes.expected_after
-def _nodes_of(arguments):
+@evaluate_nodes.expected_after()
+def nodes_of_loop(*arguments):
     """Of a time loop, (arrays, record, tau, steps, end): somebody will ask for its energies."""
     if len(arguments) != 5 or getattr(arguments[1], "instance_class", None) is not Record:
         return None
-    of = {kind.instance_class: kind for kind in arguments[0] if isinstance(kind, types.BaseNamedTuple)}
+    return nodes_of(*arguments[0])
+
+
+def nodes_of(*records):
+    """Types with which nodes are evaluated; None if the records of a tree are not among these."""
+    of = {kind.instance_class: kind for kind in records if isinstance(kind, types.BaseNamedTuple)}
     if Tree not in of or Work not in of:
         return None
     line, table = (types.Array(types.float64, n, "C") for n in (1, 2))
