@@ -5,8 +5,9 @@ disk and there is a core to spare, another process is told which one and for whi
 (reading.py) and begins with what is met last; both leave parts on the disk as they go (parts.py) and look there before they compile, so
 they meet somewhere in the middle.  The machine code is the same to the instruction, whoever made the parts.
 
-The other process is of use while the entry point is being compiled, and ends with it: when it is told to, when it is done, when this one is
-gone.  It says nothing, and if anything goes wrong there, all is compiled here as if it had never been.  LEASTACTION_AHEAD=0 switches it off.
+The other process is of use while the entry point is being compiled, and ends with it: when it is told to, when it is done, when this one
+is gone.  It says nothing, and if anything goes wrong there, all is compiled here as if it had never been.  LEASTACTION_AHEAD=0 switches it
+off.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -27,11 +29,12 @@ from typing import Any
 
 from numba import config
 
-from . import bitcode, cache, canaries, gate, parts, reading
-from .numba_private import AVAILABLE, lean_compilation
+from . import bitcode, cache, canaries, files, gate, parts, reading
+from .numba_private import AVAILABLE, as_called_by, lean_compilation
 
 _SWITCH = "LEASTACTION_AHEAD"
 _PATIENCE = 1.0  # s in which it has to end when it is told to
+_LOOK = 0.5  # s between two looks whether the one that started it is there
 _LITTLE = 400  # nodes of syntax trees that a kernel may need and that are nowhere yet, or it waits for the other process to meet them
 
 
@@ -47,19 +50,19 @@ class Ahead:
         command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
         nowhere = subprocess.DEVNULL
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, env=environment)
-        assert self._process.stdin is not None
         with suppress(OSError):  # it has ended already
+            assert self._process.stdin is not None
             self._process.stdin.write(job)
             self._process.stdin.flush()
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.close()  # which it takes as the word to go
         try:
-            self._process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+            with suppress(OSError, subprocess.TimeoutExpired):
+                if self._process.stdin is not None:
+                    self._process.stdin.close()  # which it takes as the word to go
+                self._process.wait(_PATIENCE)
+        finally:
+            self._process.kill()  # if it is there
             self._process.wait()
 
 
@@ -118,13 +121,26 @@ def main() -> None:
         for module, name, arguments in jobs[1:]:  # the first one is compiled by the other process
             with lean_compilation():
                 getattr(import_module(module), name).dispatcher.compile(arguments)
-    os._exit(0)  # nothing is left to be done
+    _end()
 
 
 def _end_with_input() -> None:
+    """The input ends when the other process says so, and when it is gone; it cannot end while a process that was forked there lives."""
+    threading.Thread(target=_end_as_orphan, args=(os.getppid(),), daemon=True).start()
     with suppress(OSError):
         sys.stdin.buffer.read()
-    os._exit(0)
+    _end()
+
+
+def _end_as_orphan(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    _end()
+
+
+def _end() -> None:
+    with files.writing:  # no half of a file is left
+        os._exit(0)
 
 
 def compile_from_the_end(entry: Any, arguments: tuple[Any, ...]) -> None:
@@ -137,7 +153,7 @@ def compile_from_the_end(entry: Any, arguments: tuple[Any, ...]) -> None:
         call = _next(reader, left)
         if call is not None:
             del left[call]
-            with suppress(Exception):  # not as it was read: it is compiled where it is needed
+            with suppress(Exception), as_called_by(reader.way_to(call)):  # if it is not as it was read, it is compiled where it is needed
                 call.kernel.compile(call.arguments)
             parts.store.write()
 

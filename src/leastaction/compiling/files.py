@@ -10,11 +10,13 @@ import hashlib
 import os
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from pathlib import Path
 
 _DIGEST = hashlib.sha256().digest_size
 _said: set[str] = set()
+writing = threading.Lock()  #: held while a file is half written; who ends the process in another thread takes it first (ahead.py)
 
 
 _AGAIN = "it is made again"
@@ -56,10 +58,11 @@ def write_plainly(path: str | Path, content: bytes) -> bool:
     """The same without a checksum."""
     part = ""
     try:
-        handle, part = tempfile.mkstemp(dir=Path(path).parent, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(part, path)
+        with writing:
+            handle, part = tempfile.mkstemp(dir=Path(path).parent, suffix=".part")
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.replace(part, path)
     except OSError as error:
         with suppress(OSError):
             if part:

@@ -51,6 +51,7 @@ class Store:
     def __init__(self) -> None:
         self.folder: Callable[[], Path | None] = lambda: None  #: where parts are kept; None: nowhere
         self.help: Callable[[Any, tuple[Any, ...]], Helper | None] = lambda entry, arguments: None  #: starts somebody who compiles too
+        self.taken = 0  #: parts that were found and used, since somebody counted them
         self._depth = 0
         self._forget()
 
@@ -86,7 +87,7 @@ class Store:
     def begin(self, entry: Any, arguments: tuple[Any, ...]) -> None:
         """An entry point is on no disk and is going to be compiled for these types of arguments."""
         if self._depth and self._entry is None and not self._label:
-            self._entry, self._missed = (entry, arguments), 0
+            self._entry, self._missed, self.taken = (entry, arguments), 0, 0
 
     def _miss(self) -> None:
         """One more part that is on no disk: if there are some, help is of use."""
@@ -135,29 +136,32 @@ class Store:
         new = sorted(path for path in folder.glob(f"*{SUFFIX}") if path.name not in self._seen)
         for path in new:
             self._seen.add(path.name)
-            content = files.read(path)
-            try:
-                self._found |= pickle.loads(content) if content is not None else {}
-            except Exception:  # written by something else
-                files.discard(path)
+            self._found |= self._read(path)
             with suppress(OSError):
                 os.utime(path)  # what is used is not evicted
         return bool(new)
 
+    def _read(self, path: Path) -> dict[str, bytes]:
+        content = files.read(path)
+        try:
+            return pickle.loads(content) if content is not None else {}
+        except Exception:  # written by something else
+            files.discard(path)
+            return {}
+
     def _finish(self) -> None:
         """Write what is new; pieces of it become one file."""
-        if self._helper is not None:
-            self._helper.close()
-            folder = self._folder()
-            pieces = list(folder.glob(f"{self._helper.label}*{SUFFIX}")) if folder else []
-            for content in filter(None, map(files.read, pieces)):
-                self._new |= pickle.loads(content)
-            self._label = ""
-            if folder and self._new and self._written_to(folder, f"{os.urandom(8).hex()}{SUFFIX}", self._new):
-                for path in pieces:
-                    path.unlink(missing_ok=True)
-        else:
-            self.write()
+        if self._helper is None:
+            return self.write()
+        self._helper.close()
+        folder = self._folder()
+        pieces = list(folder.glob(f"{self._label}*{SUFFIX}")) if folder else []
+        for path in pieces:
+            self._new |= self._read(path)
+        if folder and self._new and self._written_to(folder, f"{os.urandom(8).hex()}{SUFFIX}", self._new):
+            for path in pieces:
+                path.unlink(missing_ok=True)
+        return None
 
     def _written_to(self, folder: Path, name: str, what: dict[str, bytes]) -> bool:
         self._seen.add(name)

@@ -46,20 +46,30 @@ class Reader:
 
     def __init__(self) -> None:
         self.calls: dict[Call, list[Call]] = {}  #: every kernel that was met -> those that it calls itself
+        self.callers: dict[Call, Call | None] = {}  #: by whom it is met first
         self._results: dict[Call, Any] = {}
 
     def read(self, kernel: Any, arguments: tuple[Any, ...]) -> list[Call]:
         """All that it calls, and what these call, each once, in the order in which they are met; itself first."""
         first = Call(kernel, arguments)
         self.result(first)
-        found: dict[Call, None] = {}
-        ahead = [first]
+        found: list[Call] = []
+        ahead: list[tuple[Call, Call | None]] = [(first, None)]
         while ahead:
-            call = ahead.pop()
-            if call not in found:
-                found[call] = None
-                ahead += reversed(self.calls.get(call, ()))
+            call, caller = ahead.pop()
+            if call not in self.callers:
+                self.callers[call] = caller
+                found.append(call)
+                ahead += [(callee, call) for callee in reversed(self.calls.get(call, ()))]
         return [call for call in found if None not in call.arguments]
+
+    def way_to(self, call: Call) -> list[Any]:
+        """The kernels by which it is met first, from the entry point on."""
+        way, caller = [], self.callers.get(call)
+        while caller is not None:
+            way.append(caller.kernel)
+            caller = self.callers[caller]
+        return way[::-1]
 
     def below(self, call: Call) -> set[Call]:
         """All that it calls, and what these call."""
