@@ -145,6 +145,7 @@ def _end() -> None:
 
 def compile_from_the_end(entry: Any, arguments: tuple[Any, ...]) -> None:
     """All kernels that an entry point calls, the last one first, but for what needs much that is met earlier."""
+    entry.targetctx.refresh()  # as where Numba looks for it on the disk: which of two ways it takes to an entry of a tuple depends on that
     reader = reading.Reader()
     target = entry.targetctx.codegen().magic_tuple()
     calls = reader.read(entry, arguments)[1:]
