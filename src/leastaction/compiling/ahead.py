@@ -47,7 +47,7 @@ class Ahead:
         if str(cache.PACKAGE.parent) not in path:
             path.insert(0, str(cache.PACKAGE.parent))
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "LEASTACTION_CACHE_DIR": str(cache.folder()), _SWITCH: "0"}
-        command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
+        command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", str(os.getpid())]
         nowhere = subprocess.DEVNULL
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, env=environment)
         with suppress(OSError):  # it has ended already
@@ -110,6 +110,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started it
     if hasattr(os, "nice"):
         os.nice(5)  # which comes first
+    if len(sys.argv) > 1:
+        threading.Thread(target=_end_as_orphan, args=(int(sys.argv[1]),), daemon=True).start()
     version, label, jobs = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_input, daemon=True).start()
     gc.set_threshold(200_000, 1000, 1000)
@@ -125,14 +127,14 @@ def main() -> None:
 
 
 def _end_with_input() -> None:
-    """The input ends when the other process says so, and when it is gone; it cannot end while a process that was forked there lives."""
-    threading.Thread(target=_end_as_orphan, args=(os.getppid(),), daemon=True).start()
+    """The input ends when the other process says so, and when that is gone."""
     with suppress(OSError):
         sys.stdin.buffer.read()
     _end()
 
 
 def _end_as_orphan(parent: int) -> None:
+    """The input does not end while there is a process that was forked by the one that is gone."""
     while os.getppid() == parent:
         time.sleep(_LOOK)
     _end()
