@@ -110,6 +110,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started it
     if hasattr(os, "nice"):
         os.nice(5)  # which comes first
+    files.writing = threading.Lock()
     if len(sys.argv) > 1:
         threading.Thread(target=_end_as_orphan, args=(int(sys.argv[1]),), daemon=True).start()
     version, label, jobs = pickle.load(sys.stdin.buffer)

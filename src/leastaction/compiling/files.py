@@ -10,13 +10,13 @@ import hashlib
 import os
 import sys
 import tempfile
-import threading
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 _DIGEST = hashlib.sha256().digest_size
 _said: set[str] = set()
-writing = threading.Lock()  #: held while a file is half written; who ends the process in another thread takes it first (ahead.py)
+writing: AbstractContextManager[Any] = nullcontext()  #: entered while a file is half written; a lock where another thread ends the process
 
 
 _AGAIN = "it is made again"
