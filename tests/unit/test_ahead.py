@@ -140,6 +140,9 @@ print(json.dumps([
 """
 
 
+IDLE = "import os\nos.getloadavg, os.sched_getaffinity = lambda: (0.0, 0.0, 0.0), lambda process: {0, 1}\n"  # a machine with two free cores
+
+
 def environment(folder, **settings):
     return {**os.environ, "LEASTACTION_CACHE_DIR": str(folder), "LEASTACTION_BITCODE": "0", "LEASTACTION_AHEAD": "0", **settings}
 
@@ -181,7 +184,9 @@ def test_who_finds_the_parts_of_another_process_makes_the_same_machine_code(tmp_
 
 
 def test_both_at_once(tmp_path, alone):
-    numbers, code, met, _, _ = place(tmp_path, LEASTACTION_AHEAD="1")
+    (tmp_path / "sitecustomize.py").write_text(IDLE)
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    numbers, code, met, _, _ = place(tmp_path / "cache", LEASTACTION_AHEAD="1", PYTHONPATH=path)
     assert (numbers, code) == (alone[0], alone[1])
     assert set(met) <= set(alone[2])
     packs = list(tmp_path.rglob(f"*{parts.SUFFIX}"))
@@ -190,7 +195,7 @@ def test_both_at_once(tmp_path, alone):
 
 
 def test_nothing_is_wrong_where_the_other_process_cannot_start(tmp_path, alone):
-    (tmp_path / "sitecustomize.py").write_text("import os, sys\nif 'ahead' in sys.orig_argv[-1]:\n    os._exit(3)\n")
+    (tmp_path / "sitecustomize.py").write_text(IDLE + "import sys\nif 'ahead' in str(sys.orig_argv):\n    os._exit(3)\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     numbers, code, met, _, _ = place(tmp_path / "cache", LEASTACTION_AHEAD="1", PYTHONPATH=path)
     assert (numbers, code) == (alone[0], alone[1]) and sorted(met) == sorted(alone[2])
@@ -273,7 +278,8 @@ def test_of_another_version_it_makes_nothing(tmp_path):
 def willing(monkeypatch):
     """Where it would be started; gives the function that says whether it is."""
     monkeypatch.setenv("LEASTACTION_AHEAD", "1")
-    monkeypatch.setattr(ahead, "_cores", lambda: 2)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.2, 5.0, 5.0), raising=False)
     monkeypatch.setattr(ahead, "Ahead", lambda job, label: (pickle.loads(job), label))
     return lambda: ahead.start(trees.place_entry.dispatcher, (LINE,))
 
@@ -286,7 +292,7 @@ def test_it_is_told_what_to_make(willing):
 @pytest.mark.parametrize(
     "place, name, value",
     [
-        (ahead, "_cores", lambda: 1), (ahead, "AVAILABLE", False), (config, "BOUNDSCHECK", 1), (ahead.canaries, "ON", True),
+        (os, "sched_getaffinity", lambda process: {1}), (os, "getloadavg", lambda: (1.6, 0.0, 0.0)), (ahead, "AVAILABLE", False), (config, "BOUNDSCHECK", 1), (ahead.canaries, "ON", True),
         (ahead.bitcode, "collecting", lambda: True), (cache, "enabled", lambda: False), (sys, "executable", "/opt/modeller"),
         (sys, "executable", None), (ahead.multiprocessing, "parent_process", lambda: "a pool"),
     ],

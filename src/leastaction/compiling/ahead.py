@@ -35,6 +35,7 @@ from .numba_private import AVAILABLE, as_called_by, lean_compilation
 _SWITCH = "LEASTACTION_AHEAD"
 _PATIENCE = 1.0  # s in which it has to end when it is told to
 _LOOK = 0.5  # s between two looks whether the one that started it is there
+_BUSY = 0.5  # a machine of two cores is busy from a load of 1.5 on, of which this process may be 1
 _LITTLE = 400  # nodes of syntax trees that a kernel may need and that are nowhere yet, or it waits for the other process to meet them
 
 
@@ -90,11 +91,13 @@ def _expected(compiled: Any, arguments: tuple[Any, ...]) -> Iterator[tuple[str, 
 def _allowed() -> bool:
     plain = AVAILABLE and not (config.DISABLE_JIT or config.BOUNDSCHECK or canaries.ON or bitcode.collecting())
     alone = multiprocessing.parent_process() is None  # or the others of a pool need the cores
-    return plain and alone and cache.enabled() and os.environ.get(_SWITCH, "1") != "0" and _cores() > 1 and _is_python()
+    return plain and alone and cache.enabled() and os.environ.get(_SWITCH, "1") != "0" and _has_a_free_core() and _is_python()
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _has_a_free_core() -> bool:
+    """Beside the one of this process: where others keep the cores busy, one more process makes all of them wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores > 1 and (os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0) < cores - _BUSY
 
 
 def _is_python() -> bool:
