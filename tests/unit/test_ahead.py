@@ -292,7 +292,8 @@ def test_it_is_told_what_to_make(willing):
 @pytest.mark.parametrize(
     "place, name, value",
     [
-        (os, "sched_getaffinity", lambda process: {1}), (os, "getloadavg", lambda: (1.6, 0.0, 0.0)), (ahead, "AVAILABLE", False), (config, "BOUNDSCHECK", 1), (ahead.canaries, "ON", True),
+        (os, "sched_getaffinity", lambda process: {1}), (os, "getloadavg", lambda: (1.6, 0.0, 0.0)),
+        (ahead, "AVAILABLE", False), (config, "BOUNDSCHECK", 1), (ahead.canaries, "ON", True),
         (ahead.bitcode, "collecting", lambda: True), (cache, "enabled", lambda: False), (sys, "executable", "/opt/modeller"),
         (sys, "executable", None), (ahead.multiprocessing, "parent_process", lambda: "a pool"),
     ],
