@@ -1,5 +1,7 @@
-"""Every warning is an error in the tests; Hypothesis does not mind that the first call of a kernel loads it; no test opens a window."""
+"""Every warning is an error in the tests; Hypothesis does not mind that the first call of a kernel loads it; no test opens a window,
+nor is anything compiled in a second process."""
 
+import os
 import signal
 
 import pytest
@@ -7,6 +9,8 @@ from hypothesis import settings
 
 settings.register_profile("kernels", deadline=None)
 settings.load_profile("kernels")
+
+os.environ.setdefault("LEASTACTION_AHEAD", "0")  # the cores are busy with tests; those of compiling ahead switch it on themselves
 
 
 def pytest_configure(config):

@@ -61,7 +61,7 @@ def announce_compilation(what: str, seconds: float | None = None, *, quick: bool
 
 
 class Compilation:
-    """`told = Compilation(what)`, then `told.add()` for every function of it that is done: a bar on a terminal, nothing elsewhere.
+    """`told = Compilation(what)`, then `told.add(n)` for n functions of it that are done: a bar on a terminal, nothing elsewhere.
 
     How many there will be is not known before: most entry points are time loops, which have about as many.
     """
@@ -70,8 +70,8 @@ class Compilation:
         self.what, self.done = what, 0
         self.began = self.seen = time.perf_counter()
 
-    def add(self) -> None:
-        self.done += 1
+    def add(self, functions: int = 1) -> None:
+        self.done += functions
         now = time.perf_counter()
         if now - self.seen > _REDRAW and sys.stderr.isatty():
             self.seen = now

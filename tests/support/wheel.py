@@ -19,6 +19,8 @@ import time
 import zipfile
 from pathlib import Path
 
+from benchmarks.cold import FEATURE, FEATURES
+
 ROOT = Path(__file__).parents[2]
 FIRST, OTHERS = 5.0, 12.0  # s until the first simulation, and until any other feature is there
 BITCODE = "leastaction/bitcode/"
@@ -41,25 +43,6 @@ import numba, numpy
 print(f"Python {sys.version.split()[0]}, Numba {numba.__version__}, NumPy {numpy.__version__}: first simulation {first:.1f} s")
 """
 
-# seconds of the process, whole, and a checksum of the numbers
-FEATURE = """
-import hashlib, sys, time
-import numpy as np
-import leastaction as la
-what = sys.argv[1]
-if what == "linearize":
-    model = la.examples.chain(2).compile()
-    numbers = la.linearize(model, la.Variational(), model.state(v=[0.1, 0.2]), 1e-3).A
-elif what == "Variational":
-    numbers = la.simulate(la.examples.robot_arm().compile(), dt=1e-3, steps=100, q={"lift": 0.6, "elbow": 0.6}).q
-else:
-    model = la.examples.four_bar().compile()
-    state = model.state(q=model.assemble({"rod1": 0.8, "rod2": -2.0, "rod3": -1.3}))
-    integrator = la.Maximal() if what == "Maximal" else la.Variational()
-    numbers = la.simulate(model, state, dt=1e-3, steps=100, integrator=integrator).q
-print(time.process_time(), hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).hexdigest())
-"""
-FEATURES = ("Variational", "loop", "linearize", "Maximal")
 ANOTHER_PROCESSOR = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe,+popcnt"}
 
 
@@ -104,7 +87,7 @@ def cold_starts(python: Path, work: Path) -> list[str]:
     late = []
     for what in FEATURES:
         found = {}
-        for way, settings in (("wheel", {}), ("source", {"LEASTACTION_BITCODE": "0"})):
+        for way, settings in (("wheel", {}), ("source", {"LEASTACTION_BITCODE": "0", "LEASTACTION_AHEAD": "0"})):
             cache = str(work / f"cache {what} {way}")
             found[way] = run(python, "-c", FEATURE, what, LEASTACTION_CACHE_DIR=cache, **settings).split()
         assert found["wheel"][1] == found["source"][1], f"{what}: other numbers than from source"

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from numba import config, njit
 
-from . import cache, parts
+from . import ahead, cache, parts
 from .gate import Direct, Entry
 from .numba_parts import share
 from .numba_private import APART, ENTRY, INLINED, KERNEL, announced, kernels
 
 parts.store.folder = lambda: cache.directory("parts") if cache.enabled() else None
+parts.store.help = ahead.start
 
 __all__ = ["Direct", "Entry", "apart", "entry", "inlined", "kernel"]
 

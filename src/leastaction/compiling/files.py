@@ -10,11 +10,13 @@ import hashlib
 import os
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 _DIGEST = hashlib.sha256().digest_size
 _said: set[str] = set()
+writing: AbstractContextManager[Any] = nullcontext()  #: entered while a file is half written; a lock where another thread ends the process
 
 
 _AGAIN = "it is made again"
@@ -56,10 +58,11 @@ def write_plainly(path: str | Path, content: bytes) -> bool:
     """The same without a checksum."""
     part = ""
     try:
-        handle, part = tempfile.mkstemp(dir=Path(path).parent, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(part, path)
+        with writing:
+            handle, part = tempfile.mkstemp(dir=Path(path).parent, suffix=".part")
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.replace(part, path)
     except OSError as error:
         with suppress(OSError):
             if part:

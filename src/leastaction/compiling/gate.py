@@ -84,6 +84,10 @@ def _give_memory_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+#: (earlier entry point or None for any, later one, function of the types of the earlier's arguments): see Entry.expected_after
+expectations: list[tuple[Entry | None, Entry, Callable[..., tuple[Any, ...] | None]]] = []
+
+
 class Entry:
     """A function that Python calls and Numba compiles; called through the gate."""
 
@@ -97,6 +101,18 @@ class Entry:
         code = function.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
         functools.update_wrapper(self, function)
+
+    def expected_after(self, earlier: Entry | None = None) -> Callable[[Callable[..., tuple[Any, ...] | None]], Any]:
+        """Decorator of a function (*types of the arguments of an earlier entry point) -> types of the arguments of this one, or None.
+
+        Who has the one compiled will ask for the other: it can be prepared meanwhile (ahead.py).  None: the earlier one may be any.
+        """
+
+        def register(types: Callable[..., tuple[Any, ...] | None]) -> Any:
+            expectations.append((earlier, self, types))
+            return types
+
+        return register
 
     @functools.cached_property
     def dispatcher(self) -> Any:

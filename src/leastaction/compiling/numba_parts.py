@@ -53,6 +53,7 @@ if AVAILABLE:
             for name, value in (description | _GIVEN | {"restype": result, "argtypes": tuple(sig)}).items():
                 setattr(descriptor, name, value)
             environment = Environment.from_fndesc(descriptor)
+            parts.store.taken += 1
             return CompileResult(
                 target_context=target_context, typing_context=target_context.typing_context, library=library, environment=environment,
                 entry_point=target_context.get_executable(library, descriptor, environment), fndesc=descriptor, type_annotation="",

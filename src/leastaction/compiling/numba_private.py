@@ -23,7 +23,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -43,11 +43,11 @@ if AVAILABLE:
         from numba.core import ccallback, cgutils, config, dispatcher, funcdesc, types
         from numba.core.caching import FunctionCache, IndexDataCacheFile
         from numba.core.codegen import CPUCodegen, JITCodeLibrary
-        from numba.core.compiler import Compiler
+        from numba.core.compiler import Compiler, Flags
         from numba.core.compiler_lock import global_compiler_lock
         from numba.core.event import Listener, register
         from numba.core.serialize import dumps
-        from numba.core.targetconfig import TargetConfig
+        from numba.core.targetconfig import ConfigStack, TargetConfig
     except ImportError as error:
         AVAILABLE = False
         warnings.warn(
@@ -196,6 +196,17 @@ if AVAILABLE:
     def lean_compilation() -> Iterator[None]:
         """What Numba compiles inside takes less time and leaves less behind.  One thread at a time, as Numba itself is changed."""
         with global_compiler_lock, _quick_comparison_of_flags(), _short_names(), _few_pass_builders(), parts.store:
+            yield
+
+    @contextmanager
+    def as_called_by(callers: list[Any]) -> Iterator[None]:
+        """A kernel is compiled as when Numba meets it while these are being compiled, each called by the one before: inside an inlined
+        function everything is inlined."""
+        with ExitStack() as stack:
+            for caller in callers:
+                flags = Flags()
+                caller.targetdescr.options.parse_as_flags(flags, caller.targetoptions)
+                stack.enter_context(ConfigStack().enter(flags))
             yield
 
     @contextmanager
@@ -402,13 +413,15 @@ if AVAILABLE:
             if what in announced:
                 announce_compilation(_words(what.py_func))
                 self.told[what] = Compilation(_words(what.py_func))
+                parts.store.begin(what, event.data["args"])
 
         def on_end(self, event):
             told = self.told.pop(event.data["dispatcher"], None)
             if told is not None:
                 told.end()
+            taken, parts.store.taken = parts.store.taken, 0
             for outer in tuple(self.told.values()):
-                outer.add()
+                outer.add(1 + taken)
 
     def _words(function: Callable[..., Any]) -> str:
         """kernels.stepping.variational.run, or lanes8_exp.run of a generated module."""
@@ -429,5 +442,5 @@ else:
     def forget_versions_for(entry: Any, modules: Callable[[str], bool]) -> None:
         """Numba keeps them."""
 
-    checked_cache = lean_compilation = nullcontext  # which takes an argument too
+    checked_cache = lean_compilation = as_called_by = nullcontext  # which takes an argument too
     ENTRY = KERNEL = INLINED = APART = PUBLIC_OPTIONS

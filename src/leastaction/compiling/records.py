@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 R = TypeVar("R", bound=tuple)
@@ -51,6 +53,25 @@ def shapes(kind: type) -> Mapping[str, Any]:
         extra = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
         found[name] = extra[0] if extra and isinstance(extra[0], Shape) else hint
     return found
+
+
+def numba_type(kind: type, *known: types.Type) -> types.Type:
+    """The type that Numba has for a record of this class, which need not be there yet.
+
+    known: types of records in it; one that is declared as `Ties | None` and not among them is None
+    """
+    found: dict[Any, types.Type] = {float: types.float64, int: types.int64, bool: types.boolean, NoneType: types.none}
+    found.update((k.instance_class, k) for k in known if isinstance(k, types.BaseNamedTuple))
+    parts = []
+    for what in shapes(kind).values():
+        if isinstance(what, Shape):
+            parts.append(types.Array(types.float64 if what.dtype is np.float64 else types.int64, len(what.sizes), "C"))
+        elif get_origin(what) is np.ndarray:
+            parts.append(types.Array(types.float64, 1, "C"))
+        else:
+            choices = [found[c] for c in (get_args(what) or (what,)) if c in found]
+            parts.append(choices[0] if choices else numba_type(what, *known))
+    return types.BaseTuple.from_types(parts, kind)
 
 
 def allocate(kind: type[R], sizes: Mapping[str, int], **given: Any) -> R:

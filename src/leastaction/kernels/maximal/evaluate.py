@@ -1,10 +1,15 @@
 """Entry points of the maximal-coordinate kernels on single configurations and on recordings."""
 
+from numba import types
+
 from ...compiling.decorators import entry, kernel
+from ...compiling.records import numba_type
 from ...joints import dispatch
 from ...lie.algebra import add, axpy, cross, dot, load3, load9, matvec, quat_to_matrix, scale, store3, store9, sub, tmatvec
 from ...lie.rotations import matrix_to_quaternion
-from ..stepping.maximal import set_correction
+from ..stepping.evaluation import evaluate_nodes, nodes_of
+from ..stepping.maximal import Arrays, run, set_correction
+from ..stepping.record import Record
 from ..tree.evaluate import place
 from ..tree.layout import KIND, NV, PARENT, QI, VI
 from ..tree.loads import world_poses
@@ -46,6 +51,16 @@ def node(m, w, net, flow, q, out):
         flow.d[j] = 0.0
     place_end(flow)
     values(m, net, flow, out, 0)
+
+
+@run.expected_after(node)
+def run_after_node(m, w, net, flow, q, out):
+    return numba_type(Arrays, m, net, flow), numba_type(Record), types.Array(types.float64, 2, "C"), types.int64, types.float64
+
+
+@evaluate_nodes.expected_after(node)
+def evaluated_after_node(m, w, net, flow, q, out):
+    return nodes_of(m, w)
 
 
 @entry

@@ -1,12 +1,15 @@
 """What follows from the nodes of a record: velocities, momenta, energies.  For trees, with constraints or without."""
 
+from numba import types
+
 from ...compiling.decorators import entry
-from ..constraints.ties import constrain_node
+from ..constraints.ties import Ties, constrain_node
 from ..constraints.velocities import impulse_responses, project
 from ..tree.articulated import mass_factor, mass_solve
 from ..tree.continuous import momentum
 from ..tree.evaluate import place, potential_energies, smooth_forces
-from ..tree.layout import F
+from ..tree.layout import F, Tree, Work
+from .record import Record
 
 # columns of the energies
 KINETIC, GRAVITATIONAL, ELASTIC = 0, 1, 2
@@ -48,6 +51,23 @@ def evaluate_nodes(m, w, con, what, half_step, times, q, recorded, v, p, energy,
         for c in range(6):
             total[k, c] = w.row[0, F + c]
         energy[k, GRAVITATIONAL], energy[k, ELASTIC] = potential_energies(m, w)
+
+
+@evaluate_nodes.expected_after()
+def nodes_of_loop(*arguments):
+    """Of a time loop, (arrays, record, tau, steps, end): somebody will ask for its energies."""
+    if len(arguments) != 5 or getattr(arguments[1], "instance_class", None) is not Record:
+        return None
+    return nodes_of(*arguments[0])
+
+
+def nodes_of(*records):
+    """Types with which nodes are evaluated; None if the records of a tree are not among these."""
+    of = {kind.instance_class: kind for kind in records if isinstance(kind, types.BaseNamedTuple)}
+    if Tree not in of or Work not in of:
+        return None
+    line, table = (types.Array(types.float64, n, "C") for n in (1, 2))
+    return of[Tree], of[Work], of.get(Ties, types.none), types.int64, types.float64, line, *[table] * 6
 
 
 @entry
