@@ -44,7 +44,8 @@ def half_way(model: Model, graph: Graph, tables: Tables, sizes: Mapping[str, int
         }  # fmt: skip
         joints.append(_places(tables, [blocks[k] for k in range(M.BLOCKS)]))
     for a, b, _ in model.tree.pair_on.tolist():
-        springs.append(_places(tables, product((middle(a), middle(b)), repeat=2)))
+        ends = middle(a), middle(b)
+        springs.append(_places(tables, product(ends, ends)))
     for moved in _joints_of_energies(model):
         for i, j in product(moved, repeat=2):
             on, by = (body(i), body(graph.parent[i])), (body(j), body(graph.parent[j]))
