@@ -46,7 +46,7 @@ bounds: $(VENV)/.ready-test
 combinations: $(VENV)/.ready-test
 	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m conformance.combinations
 
-# every three of them: ten minutes of one processor
+# every three of them: twelve minutes of one processor
 triples: $(VENV)/.ready-test
 	NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(BIN)/python -m conformance.combinations triples
 
