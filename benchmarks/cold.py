@@ -2,7 +2,7 @@
 
 Every time in a new process with an empty cache; with the second process that compiles ahead (compiling/ahead.py) and without, in turn,
 three times each.  Minima: seconds that one waits, seconds of the processor, and of the second process.  Other programs that are running
-spoil the first of these figures.
+spoil the first of these figures; where they keep the cores busy the second process is not started, and took 0 s.
 """
 
 from __future__ import annotations

@@ -308,6 +308,8 @@ def test_it_is_switched_off_by_the_environment_and_for_code_of_others(willing, m
     assert ahead.start(kernel(lambda a: a), (LINE,)) is None
     monkeypatch.setenv("LEASTACTION_AHEAD", "0")
     assert willing() is None
+    monkeypatch.delenv("LEASTACTION_AHEAD")  # nobody asks for it
+    assert willing() is None
 
 
 def test_that_it_cannot_be_started_is_no_error(willing, monkeypatch):

@@ -3,11 +3,11 @@
 Most of the time of a first simulation goes into Numba's Python, which one process does on one core.  So where an entry point is on no
 disk and there is a core to spare, another process is told which one and for which types of arguments.  It reads what that will call
 (reading.py) and begins with what is met last; both leave parts on the disk as they go (parts.py) and look there before they compile, so
-they meet somewhere in the middle.  The machine code is the same to the instruction, whoever made the parts.
+they meet somewhere in the middle.  Kernels have the same intermediate code, whoever made them.  But small functions of Numba's own (max, int)
+are there twice then, which can make LLVM lay a time loop out in another way; so it is done only where LEASTACTION_AHEAD=1 asks for it.
 
 The other process is of use while the entry point is being compiled, and ends with it: when it is told to, when it is done, when this one
-is gone.  It says nothing, and if anything goes wrong there, all is compiled here as if it had never been.  LEASTACTION_AHEAD=0 switches it
-off.
+is gone.  It says nothing, and if anything goes wrong there, all is compiled here as if it had never been.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _expected(compiled: Any, arguments: tuple[Any, ...]) -> Iterator[tuple[str, 
 def _allowed() -> bool:
     plain = AVAILABLE and not (config.DISABLE_JIT or config.BOUNDSCHECK or canaries.ON or bitcode.collecting())
     alone = multiprocessing.parent_process() is None  # or the others of a pool need the cores
-    return plain and alone and cache.enabled() and os.environ.get(_SWITCH, "1") != "0" and _has_a_free_core() and _is_python()
+    return plain and alone and cache.enabled() and os.environ.get(_SWITCH, "0") not in ("", "0") and _has_a_free_core() and _is_python()
 
 
 def _has_a_free_core() -> bool:
