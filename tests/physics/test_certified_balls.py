@@ -233,6 +233,10 @@ def test_what_is_refused():
         sv.certified_constants(equation, 0.1)
     with pytest.raises(la.StateError, match="plain coordinates"):
         sv.certify(equation, 0.01, sharp=True)
+    tensors = sv.MassTensors(top)
+    for call in (lambda: tensors.at(equation.q, 0), lambda: tensors.bounds(equation.q, np.ones(3), 1), lambda: equation.third(0.01)):
+        with pytest.raises(la.StateError, match="plain coordinates"):
+            call()
     with pytest.raises(la.StateError, match="certified for the Cayley map only"):
         la.simulate(top, dt=0.01, steps=1, integrator=la.CertifiedStep(la.FloatingBase("exp")))
     text = str(sv.report(top, equation.state, dt=0.01))
