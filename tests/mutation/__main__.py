@@ -112,6 +112,7 @@ TESTS = {
     "kernels/maximal/nonholonomic": [*_plain("velocity_rows", "linearized_steps::test_rows_on_velocities"), *_MAXIMAL],
     "kernels/maximal/symbolic": [*_plain("velocity_rows", "maximal_servos", "closing_joints"), *_MAXIMAL],
     "kernels/solvability": [
+        *_plain("ball_majorants"),
         *_parts(
             "tests/physics/test_certified_steps.py",
             "compiled_numbers_are_those_of_the_tensors",

@@ -98,6 +98,7 @@ class StepEquation:
 
     def in_long_doubles(self) -> StepEquation:
         """The same numbers with fewer roundings in what follows from them."""
+        self.tensors.need_plain()
         other = copy(self)
         for name in ("M", "M1", "proof"):
             other.__dict__.pop(name, None)
@@ -134,6 +135,7 @@ class StepEquation:
 
     def third(self, h: float, v: Array | None = None) -> Array:
         """T_ixyz: third derivative of e at v, at v0 by default."""
+        self.tensors.need_plain()
         v = self.v0 if v is None else v
         *_, M2, M3 = self.tensors.at(self.q + h * v, 3)
         T = np.einsum("izxy->ixyz", M2) + np.einsum("iyxz->ixyz", M2) + M2 + h * np.einsum("icxyz,c->ixyz", M3, v)
@@ -173,10 +175,5 @@ def checked_equation(value: Any) -> StepEquation:
 def in_plain_coordinates(value: Any) -> StepEquation:
     """The equation, where there are tensors of it."""
     equation = checked_equation(value)
-    if not equation.tensors.plain:
-        bound = [b.joint_name for b in equation.model.bodies if b.joint.has_quaternion]
-        raise StateError(
-            f"constants of the paper and third derivatives are known for plain coordinates, which joint {listed(bound)} does not have; "
-            "use certify(equation, h) or certified_step(equation)"
-        )
+    equation.tensors.need_plain()
     return equation

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import listed
 from ..compiling.records import allocate
 from ..errors import StateError
 from ..joints.base import Joint
@@ -44,12 +45,12 @@ def screws(joint: Joint, on_world: bool) -> tuple[int, Array]:
         return BALL if isinstance(joint, Spherical) else FLOATING, joint.columns_at_zero()
     if isinstance(joint, Free):
         raise StateError(
-            f"joint {joint!r} on another body has no certified bounds, only one on the world has; use six joints with plain coordinates "
-            "in its place, or the sampled estimates"
+            f"joint {joint!r} on another body has no certified bounds, only one on the world has; use joints with plain coordinates "
+            "in its place; leastaction.solvability.report(...) tries steps of Variational instead"
         )
     raise StateError(
         f"joint {joint!r} has no certified bounds: they need a product of screws in plain coordinates, a Spherical joint or a Free one; "
-        "use the sampled estimates"
+        "leastaction.solvability.report(...) tries steps of Variational instead"
     )
 
 
@@ -183,8 +184,18 @@ class MassTensors:
         """Are all coordinates plain?  Only then are there tensors of every order."""
         return all(kind == SCREWS for kind in self.kinds)
 
+    def need_plain(self) -> None:
+        """StateError where there are no tensors: of ball and free joints compiled code knows what certificates need."""
+        if not self.plain:
+            bound = [b.joint_name for b in self.model.bodies if b.joint.has_quaternion]
+            raise StateError(
+                f"constants of the paper, tensors and third derivatives are known for plain coordinates, which joint {listed(bound)} does "
+                "not have; use certify(StepEquation(model, state), h) or certified(model, state)"
+            )
+
     def at(self, q: Array, order: int) -> list[Array]:
         """[M, M1, ...] at the coordinates q (nv,), exact up to rounding; of long doubles in them."""
+        self.need_plain()
         total = self._zeros(order, q.dtype)
         total[0] += np.diag(self.model.tree.armature)
         for i, body in self.bodies.items():
@@ -218,6 +229,7 @@ class MassTensors:
         """Of every body the largest lengths (2, n) of the columns of its Jacobian in the box, a metric that bounds its inertia, and
         the largest lengths wherever joints that turn are.
         """
+        self.need_plain()
         extent = np.abs(q) + radius  # how far slides reach
         for i, body in self.bodies.items():
             lengths = np.stack([self.angular[body.path], self._speeds(i, body, extent)])
