@@ -3,8 +3,8 @@
 Most of the time of a first simulation goes into Numba's Python, which one process does on one core.  So where an entry point is on no
 disk and there is a core to spare, another process is told which one and for which types of arguments.  It reads what that will call
 (reading.py) and begins with what is met last; both leave parts on the disk as they go (parts.py) and look there before they compile, so
-they meet somewhere in the middle.  Kernels have the same intermediate code, whoever made them.  But small functions of Numba's own (max, int)
-are there twice then, which can make LLVM lay a time loop out in another way; so it is done only where LEASTACTION_AHEAD=1 asks for it.
+they meet somewhere in the middle.  Kernels have the same intermediate code, whoever made them.  But small functions of Numba's own (max,
+int) are there twice then, which can make LLVM lay a time loop out in another way; so it is done only where LEASTACTION_AHEAD=1 asks for it.
 
 The other process is of use while the entry point is being compiled, and ends with it: when it is told to, when it is done, when this one
 is gone.  It says nothing, and if anything goes wrong there, all is compiled here as if it had never been.
