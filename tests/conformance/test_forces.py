@@ -70,7 +70,7 @@ def test_laws(bench, name):
         assert report.has_energy and report.conservative
     else:
         assert not report.conservative
-    assert {"Variational-exp-trapezoid", "Maximal-exp", "RK4"} <= set(report.orders)  # these take every force
+    assert {"Variational-exp-trapezoid", "Maximal-exp-trapezoid", "RK4"} <= set(report.orders)  # these take every force
 
 
 def test_every_force_is_tested():

@@ -55,7 +55,7 @@ def check_tree(kind):
             off = np.abs(kin.increment(wanted, run.q[-1])).max()
             assert off < 10 * DT ** min(integrator.order, 2), f"{name}: {kind.__name__} ends {off:.2g} away from where it should"
         taken.append(name)
-    assert {"Variational-exp-trapezoid", "Variational-cayley-midpoint", "Maximal-exp", "Midpoint", "RK4"} <= set(taken), taken
+    assert {"Variational-exp-trapezoid", "Variational-cayley-midpoint", "Maximal-exp-trapezoid", "Midpoint", "RK4"} <= set(taken), taken
     sim = la.Simulator(model, start, dt=DT, integrator=la.Variational(tol=1e-13))
     sim.step()
     for got, law in ((start.p, leaving_momentum), (sim.state.p, arriving_momentum)):

@@ -37,7 +37,7 @@ def forces_of_the_page(tmp_path, monkeypatch, integrators=None):
     assert made
     for cls in made.values():
         report = check_force(lambda cls=cls: on_the_bench(cls), integrators=integrators)
-        assert {"Variational-exp-trapezoid", "Maximal-exp", "RK4"} <= set(report.orders), report.refused
+        assert {"Variational-exp-trapezoid", "Maximal-exp-trapezoid", "RK4"} <= set(report.orders), report.refused
 
 
 def on_the_bench(cls):
