@@ -41,7 +41,8 @@ def test_rooms_and_their_tests_exist():
     for beginning, tests in TESTS.items():
         assert beginning.split("/")[0] in ROOMS
         assert (PACKAGE / beginning).is_dir() or list(PACKAGE.glob(f"{beginning}*.py"))
-        for path, _, name in (test.removeprefix("--deselect=").partition("::") for test in tests):
+        for test in tests:
+            path, _, name = test.removeprefix("--deselect=").partition("::")
             assert f"def {name.partition('[')[0]}" in (ROOT / path).read_text(encoding="utf-8")
     for room in ROOMS:
         assert all(suite_for(path.relative_to(PACKAGE).as_posix()) for path in (PACKAGE / room).rglob("*.py"))
