@@ -58,7 +58,8 @@ def test_laws(name):
     assert report.on_positions != name.startswith(ON_VELOCITIES)
     assert report.moving == (name in ("Prescribed", "SymbolicConstraint-driven", "VelocityConstraint-driven"))
     known = {
-        "Variational-exp-trapezoid", "Variational-cayley-midpoint", "Maximal-exp-trapezoid", "Midpoint", "Trapezoid", "FloatingBase-exp", "RK4",
+        "Variational-exp-trapezoid", "Variational-cayley-midpoint", "Maximal-exp-trapezoid", "Midpoint", "Trapezoid", "FloatingBase-exp",
+        "RK4",
     }  # fmt: skip
     assert known <= set(report.orders) and not report.refused
 
