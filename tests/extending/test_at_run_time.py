@@ -76,7 +76,7 @@ def constraints_of_the_page(tmp_path, monkeypatch, integrators=None):
         assert report.on_positions
         wanted = {"Variational-exp-trapezoid", "Midpoint", "RK4"}
         if integrators is None:
-            wanted |= {"Variational-cayley-midpoint", "Maximal-quaternion"}
+            wanted |= {"Variational-cayley-midpoint", "Maximal-quaternion-trapezoid"}
         assert wanted <= set(report.orders)
 
 
