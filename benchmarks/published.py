@@ -114,7 +114,7 @@ def rows_of(problem: Problem) -> list[list[str]]:
         energy = "" if found.energy is None else f"{np.ptp(found.energy) / SWING:.1e}"
         off = "" if problem.exact is None else f"{np.linalg.norm(found.watched - problem.exact(found.t), axis=1).max():.1e}"
         closure = "" if found.closure is None else f"{found.closure:.1e}"
-        rows.append([name, number(found.seconds * 1e6), off or energy, closure, ""])
+        rows.append([name, number(found.seconds * 1e6), off or energy, closure, f"says: {found.says}" if found.says else ""])
     return rows
 
 

@@ -61,6 +61,7 @@ class Outcome:
     energy: Array | None  #: J
     closure: float | None  #: largest error of a loop, m
     seconds: float  #: per step
+    says: str = ""  #: what the program itself says is wrong
 
 
 def ours(start: Start, dt: float, duration: float, integrator: la.Integrator) -> Outcome:
@@ -73,7 +74,8 @@ def ours(start: Start, dt: float, duration: float, integrator: la.Integrator) ->
         la.simulate(model, record_every=10**9, **options)
         times.append((clock() - began) / (len(run.t) - 1))
     closure = float(run.constraint_error.max()) if start.mechanism.constraints else None
-    return Outcome(run.t, start.watched(run.q), run.energy, closure, min(times))
+    says = run.warnings[0].split(":")[0] if run.warnings else ""
+    return Outcome(run.t, start.watched(run.q), run.energy, closure, min(times), says)
 
 
 # ------------------------------------------------------------------------------------------------------------------- MuJoCo
