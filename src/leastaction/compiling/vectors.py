@@ -191,13 +191,25 @@ class Vectors:
     # ------------------------------------------------------------------------------------------------------------- arrays
 
     def entry(self, array, indices):
-        pointer, wide = self.pointer_to(array, indices)
         kind = "f" if array.kind.dtype == types.float64 else "i"
+        if any(is_wide(i) for i in indices):
+            vector = ir.Constant(self.type(kind, True), ir.Undefined)
+            for k, pointer in enumerate(self.pointers_to(array, indices)):
+                vector = self.builder.insert_element(vector, self.builder.load(pointer), ir.Constant(ir.IntType(32), k))
+            return Number(kind, True, vector)
+        pointer, wide = self.pointer_to(array, indices)
         return Number(kind, wide, self.builder.load(pointer, align=8))
 
     def store(self, array, indices, value):
-        pointer, wide = self.pointer_to(array, indices)
         kind = "f" if array.kind.dtype == types.float64 else "i"
+        if any(is_wide(i) for i in indices):
+            new = self.cast(value, kind, True)
+            if self.live is not None:
+                new = self.builder.select(self.mask(), new, self.entry(array, indices).llvm)
+            for k, pointer in enumerate(self.pointers_to(array, indices)):
+                self.builder.store(self.builder.extract_element(new, ir.Constant(ir.IntType(32), k)), pointer)
+            return
+        pointer, wide = self.pointer_to(array, indices)
         if wide:
             self.put(value, pointer, kind, 8)
         elif self.live is not None or is_wide(value):
@@ -210,12 +222,20 @@ class Vectors:
         if not wide and len(indices) != array.kind.ndim:
             raise TypeError(f"{len(indices)} indices of an array with {array.kind.ndim} axes")
         struct = self.context.make_array(array.kind)(self.context, self.builder, array.llvm)
-        if any(is_wide(i) for i in indices):
-            raise TypeError("an index that differs from lane to lane")
         places = [self.cast(i, "i", False) for i in (*indices, *([0] if wide else []))]
         pointer = cgutils.get_item_pointer(self.context, self.builder, array.kind, struct, places, wraparound=False)
         kind = "f" if array.kind.dtype == types.float64 else "i"
         return (self.builder.bitcast(pointer, self.type(kind, True).as_pointer()) if wide else pointer), wide
+
+    def pointers_to(self, array, indices):
+        """The place of every lane, where an index differs from lane to lane (abreast.py)."""
+        if len(indices) != array.kind.ndim:
+            raise TypeError(f"{len(indices)} indices, one of every lane, of an array with {array.kind.ndim} axes")
+        struct = self.context.make_array(array.kind)(self.context, self.builder, array.llvm)
+        for k in range(self.width):
+            at = ir.Constant(ir.IntType(32), k)
+            places = [self.builder.extract_element(i.llvm, at) if is_wide(i) else self.cast(i, "i", False) for i in indices]
+            yield cgutils.get_item_pointer(self.context, self.builder, array.kind, struct, places, wraparound=False)
 
     # -------------------------------------------------------------------------------------------------------------- calls
 

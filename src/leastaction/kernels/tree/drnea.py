@@ -4,6 +4,7 @@ All in momentum form: a step starts with the joint momenta `target` (half kick o
 leave with them.
 """
 
+from ...compiling.abreast import abreast
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
 from ...lie import retractions
@@ -114,6 +115,20 @@ def displace(m, w, i):
     return c, u, shift
 
 
+@abreast
+def leave(i, row, body, h, retraction):
+    """Momentum with which body i starts the step, from its displacement D.  Writes X, MU, F."""
+    phi, rho = retractions.coordinates(retraction, row[i, DW], load3(row, i, DU), load3(row, i, DT))
+    store3(row, i, X, phi)
+    store3(row, i, X + 3, rho)
+    a, l = body_momentum(body, i, scale(1.0 / h, phi), scale(1.0 / h, rho))
+    a, l = retractions.cotangent(retraction, phi, rho, a, l)
+    store3(row, i, MU, a)
+    store3(row, i, MU + 3, l)
+    store3(row, i, F, a)
+    store3(row, i, F + 3, l)
+
+
 @inlined
 def residual(m, w, h, retraction):
     """Discrete Euler-Lagrange residual of the increment d, without what acts on the joints during the step.
@@ -121,22 +136,13 @@ def residual(m, w, h, retraction):
     r_i = S_i(q^k)' F_i - target_i,   F_i = mu_i + sum over children of Ad' F_c
     Reads d, target and the node (R, P, S0).  Writes D, X, MU, F, r.
     """
-    row, body, link = w.row, m.body, m.link
-    n = link.shape[0]
+    row, n = w.row, m.link.shape[0]
     for i in range(1, n):
         c, u, shift = displace(m, w, i)
         row[i, DW] = c
         store3(row, i, DU, u)
         store3(row, i, DT, shift)
-        phi, rho = retractions.coordinates(retraction, c, u, shift)
-        store3(row, i, X, phi)
-        store3(row, i, X + 3, rho)
-        a, l = body_momentum(body, i, scale(1.0 / h, phi), scale(1.0 / h, rho))
-        a, l = retractions.cotangent(retraction, phi, rho, a, l)
-        store3(row, i, MU, a)
-        store3(row, i, MU + 3, l)
-        store3(row, i, F, a)
-        store3(row, i, F + 3, l)
+    leave(1, n, row, m.body, h, retraction)
     project(m, w, w.r)
     for j in range(w.r.shape[0]):
         w.r[j] -= w.target[j]

@@ -60,9 +60,9 @@ DW = _i(15)  # 1  displacement over the step in the body frame at its start: sca
 DU = _i(16)  # 3  vector part,
 DT = _i(19)  # 3  translation, m
 X = _i(22)  # 6  its retraction coordinates (phi, rho)
-F = _i(28)  # 6  wrench or momentum passed towards the root (angular, linear)
-ETA = _i(34)  # 6  twist or variation passed towards the leaves
-MU = _i(40)  # 6  momentum of the body at the start of the step, body axes
+MU = _i(28)  # 6  momentum of the body at the start of the step, body axes
+F = _i(34)  # 6  wrench or momentum passed towards the root (angular, linear)
+ETA = _i(40)  # 6  twist or variation passed towards the leaves
 ROW_COLUMNS = _i(46)
 
 # columns of Work.factor, one row per degree of freedom:  u = A s+, w = A' s, 1/d

@@ -5,6 +5,7 @@ Jacobian has the structure of an articulated body with a non-symmetric inertia A
 start (wrenches go to the root) and those of the end (variations come from it).
 """
 
+from ...compiling.abreast import abreast
 from ...compiling.decorators import inlined, kernel
 from ...joints import dispatch
 from ...lie import retractions
@@ -91,17 +92,31 @@ def assemble(m, w, h, retraction, exact):
             store9(w.linear, i, L_R1, matmul(rot, quat_to_matrix(c, u)))
             store3(w.linear, i, L_P1, add(origin, matvec(rot, shift)))
             dispatch.columns(kind, m.param, i, w.q, k, w.d, v, 1.0, w.S1)
-        mass, moment, inertia = m.body[i, MASS], load3(m.body, i, MOMENT), load6(m.body, i, INERTIA)
-        phi = load3(row, i, X)
-        if exact:
-            aa, al, la, ll = retractions.stiffness(retraction, phi, load3(row, i, X + 3), mass, moment, inertia)
-        else:
-            aa, al, la, ll = first_order_stiffness(phi, mass, moment, inertia)
-        store9(w.art, i, AA, matscale(1.0 / h, aa))
-        store9(w.art, i, AL, matscale(1.0 / h, al))
-        store9(w.art, i, LA, matscale(1.0 / h, la))
-        store9(w.art, i, LL, matscale(1.0 / h, ll))
+    if exact:
+        stiffen_exactly(1, link.shape[0], row, m.body, w.art, h, retraction)
+    else:
+        stiffen_to_first_order(1, link.shape[0], row, m.body, w.art, h)
     add_law_damping(w.laws, m, w, retraction)
+
+
+@abreast
+def stiffen_exactly(i, row, body, art, h, retraction):
+    phi, rho, mass, moment = load3(row, i, X), load3(row, i, X + 3), body[i, MASS], load3(body, i, MOMENT)
+    keep_stiffness(art, i, h, retractions.stiffness(retraction, phi, rho, mass, moment, load6(body, i, INERTIA)))
+
+
+@abreast
+def stiffen_to_first_order(i, row, body, art, h):
+    keep_stiffness(art, i, h, first_order_stiffness(load3(row, i, X), body[i, MASS], load3(body, i, MOMENT), load6(body, i, INERTIA)))
+
+
+@inlined
+def keep_stiffness(art, i, h, blocks):
+    """Writes art from h K."""
+    store9(art, i, AA, matscale(1.0 / h, blocks[0]))
+    store9(art, i, AL, matscale(1.0 / h, blocks[1]))
+    store9(art, i, LA, matscale(1.0 / h, blocks[2]))
+    store9(art, i, LL, matscale(1.0 / h, blocks[3]))
 
 
 @inlined
