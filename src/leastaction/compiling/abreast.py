@@ -23,7 +23,7 @@ from .cache import depend_on
 from .decorators import inlined, kernel
 from .lanes import LaneWriter
 from .numba_private import AVAILABLE, cgutils
-from .vectors import Number, is_wide, known
+from .vectors import Number, is_wide, known, neighbours, store_rows
 
 AT_ONCE = 4  # numbers of a register of most machines; with eight, half of them would be idle in most robots
 _INT = ir.IntType(64)
@@ -133,26 +133,6 @@ class _Rows(LaneWriter):
     def write_out(self):
         """Write what is kept."""
         for array, rows, columns in self.kept.values():
-            left = sorted(columns)
-            while left:
-                size = next(n for n in (4, 2, 1) if n == 1 or (self.width == AT_ONCE and left[:n] == list(range(left[0], left[0] + n))))
-                taken, left = left[:size], left[size:]
-                if size == 1:
-                    super().store(array, (rows, taken[0]), Number("f", True, columns[taken[0]]))
-                else:
-                    places = list(self.pointers_to(array, (rows, taken[0])))
-                    for place, part in zip(places, self._transposed([columns[c] for c in taken]), strict=True):
-                        self.builder.store(part, self.builder.bitcast(place, part.type.as_pointer()), align=8)
-
-    def _transposed(self, columns):
-        """Of two or four columns of four rows, the rows."""
-
-        def mixed(a, b, *places):
-            return self.builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places)))
-
-        if len(columns) == 2:
-            return [mixed(*columns, k, k + 4) for k in range(4)]
-        a, b, c, d = columns
-        even, odd = (mixed(a, b, 0, 4, 2, 6), mixed(c, d, 0, 4, 2, 6)), (mixed(a, b, 1, 5, 3, 7), mixed(c, d, 1, 5, 3, 7))
-        low, high = (0, 1, 4, 5), (2, 3, 6, 7)
-        return [mixed(*even, *low), mixed(*odd, *low), mixed(*even, *high), mixed(*odd, *high)]
+            for taken in neighbours(columns) if self.width > 1 else [[c] for c in columns]:
+                places = self.pointers_to(array, (rows, taken[0]))
+                store_rows(self.builder, [columns[c] for c in taken], places)

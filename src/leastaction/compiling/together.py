@@ -20,7 +20,7 @@ from .decorators import kernel
 from .lanes import LaneWriter
 from .numba_private import AVAILABLE
 from .straight import Straight, definition, described
-from .vectors import Number
+from .vectors import Number, neighbours, store_rows
 
 _WIDE, _TUPLE = "a number in every lane", "a list of values"
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(32)
@@ -40,7 +40,9 @@ def _write_calls(context, builder, scope, function):
     tree = definition(piece)
     scopes = [{p.arg: scope[a.id] for p, a in zip(tree.args.args, call.args, strict=True)} for call in calls]
     differing = {p for p in scopes[0] if any(s[p][1] is not scopes[0][p][1] for s in scopes)}
-    _Writer(context, builder, scopes, differing, piece.__globals__).run(tree.body)
+    writer = _Writer(context, builder, scopes, differing, piece.__globals__)
+    writer.run(tree.body)
+    writer.write_out()
 
 
 class _Writer(Straight):
@@ -52,6 +54,7 @@ class _Writer(Straight):
         self.differing = differing
         self.vector = ir.VectorType(_DOUBLE, len(scopes))
         self.functions_in_lanes = LaneWriter(context, builder, len(scopes))
+        self.kept = {}  # array and row, as they are written -> {column: (target, vector)}
 
     def _differs(self, node):
         return any(isinstance(n, ast.Name) and n.id in self.differing for n in ast.walk(node))
@@ -75,9 +78,19 @@ class _Writer(Straight):
     def _assign(self, target, value):
         if isinstance(target, ast.Name):
             self.scope[target.id] = value
+        elif value[0] == _WIDE and isinstance(target.slice, ast.Tuple):
+            row, column = target.slice.elts
+            self.kept.setdefault((target.value.id, ast.unparse(row)), {})[column.value] = target, value[1]
         else:
             for lane, part in zip(self.lanes, self._split(value), strict=True):
                 self.builder.store(part, lane._pointer(target))
+
+    def write_out(self):
+        """Write what goes to rows: nothing that was loaded meanwhile is among it, for what a piece has stored it does not load."""
+        for columns in self.kept.values():
+            for taken in neighbours(columns):
+                target = columns[taken[0]][0]
+                store_rows(self.builder, [columns[c][1] for c in taken], [lane._pointer(target) for lane in self.lanes])
 
     def value(self, node):
         if isinstance(node, ast.UnaryOp):

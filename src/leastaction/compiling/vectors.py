@@ -264,3 +264,41 @@ class Vectors:
             self.builder.module, ir.FunctionType(kind, [kind]), f"llvm.{name}.{f'v{self.width}' if wide else ''}f64"
         )  # fmt: skip
         return Number("f", wide, self.builder.call(callee, [self.cast(value, "f", wide)]))
+
+
+# ------------------------------------------------------------------------------------------ several columns of several rows
+
+
+def neighbours(columns):
+    """The numbers of columns in fours, twos and ones that lie side by side."""
+    found, left = [], sorted(columns)
+    while left:
+        size = next(n for n in (4, 2, 1) if left[:n] == list(range(left[0], left[0] + n)))
+        found.append(left[:size])
+        left = left[size:]
+    return found
+
+
+def store_rows(builder, columns, places):
+    """Write vectors that are one, two or four columns of some rows, from these places on: row by row."""
+    for place, part in zip(places, _rows_of(builder, columns), strict=True):
+        if isinstance(part.type, ir.VectorType):
+            place = builder.bitcast(place, part.type.as_pointer())
+        builder.store(part, place, align=8)
+
+
+def _rows_of(builder, columns):
+    def mixed(a, b, *places):
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places)))
+
+    rows = columns[0].type.count
+    if len(columns) == 1:
+        return [builder.extract_element(columns[0], ir.Constant(ir.IntType(32), k)) for k in range(rows)]
+    if len(columns) == 2:
+        return [mixed(*columns, k, k + rows) for k in range(rows)]
+    a, b, c, d = columns
+    if rows != 4:
+        return [mixed(mixed(a, b, k, k + rows), mixed(c, d, k, k + rows), 0, 1, 2, 3) for k in range(rows)]
+    even, odd = (mixed(a, b, 0, 4, 2, 6), mixed(c, d, 0, 4, 2, 6)), (mixed(a, b, 1, 5, 3, 7), mixed(c, d, 1, 5, 3, 7))
+    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+    return [mixed(*even, *low), mixed(*odd, *low), mixed(*even, *high), mixed(*odd, *high)]

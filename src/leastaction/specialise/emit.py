@@ -120,7 +120,7 @@ class _Loop:
         kinds = sorted({(numbers[g[0]], len(g)) for g in at_once if self._calls[numbers[g[0]]]})
         lines: list[str] = []
         for which, (number, size) in enumerate(kinds):
-            call, name = self._calls[number], f"{self.name}_{number}_together"
+            call, name = self._calls[number], f"{self.name}_{number}_{size}_together"
             calls = [self._renamed(call, lane) for lane in range(size)]
             bases = [line for lane in range(size) for line in self._lane_lines(call, lane)]
             if size > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,6 +14,8 @@ from .terms import Graph, Number, Term
 from .trace import Sweep, TopCall, Tracer
 
 STATES = ("row", "S0", "S1", "factor", "linear", "art", "scratch")
+ABREAST = 4  # bodies that run in the lanes of vector registers where none needs what another one does
+_MUCH = 40  # operations for every body, which are worth gathering what they need
 _ROUNDS = 10
 
 
@@ -58,7 +61,7 @@ def plan(units: list[Unit], tree: Tree, work: Work, coarse: bool) -> list[Planne
         raise RuntimeError("the facts about the arrays did not settle")  # impossible: they only ever become fewer
     planned = []
     for unit, (tracer, facts) in zip(units, traced, strict=True):
-        _fuse_neighbours(tracer.parts, tracer.graph, bodies)
+        _fuse_neighbours(tracer.parts, tracer.graph, bodies, unit)
         planned.append(Planned(unit, tracer.parts, facts.needed))
     _drop_dead_stores(planned, bodies)
     return planned
@@ -89,12 +92,16 @@ def _initial(work: Work) -> Callable[[Cell], float | None]:
 # ------------------------------------------------------------------------------------------------- fusing loops
 
 
-def _fuse_neighbours(parts: list, graph: Graph, bodies: Bodies) -> None:
-    """Make one loop of two that follow each other, where no body reads or overwrites what another body would do later."""
+def _fuse_neighbours(parts: list, graph: Graph, bodies: Bodies, unit: Unit) -> None:
+    """Make one loop of two that follow each other, where no body reads or overwrites what another body would do later.
+
+    A loop whose bodies run abreast stays by itself, unless the lanes are those of a batch.
+    """
+    apart = set() if unit.in_lanes else {id(part) for part in parts if isinstance(part, Sweep) and runs_abreast(part, bodies)}
     k = 0
     while k + 1 < len(parts):
         first, second = parts[k], parts[k + 1]
-        if isinstance(first, Sweep) and isinstance(second, Sweep) and _may_fuse(first, second, bodies):
+        if isinstance(first, Sweep) and isinstance(second, Sweep) and not {id(first), id(second)} & apart and _may_fuse(first, second, bodies):
             made: dict[tuple[int, int], Trace] = {}
             for a, b in zip(first.traces, second.traces, strict=True):
                 if (id(a), id(b)) not in made:
@@ -103,6 +110,34 @@ def _fuse_neighbours(parts: list, graph: Graph, bodies: Bodies) -> None:
             parts[k : k + 2] = [Sweep(first.indices, fused)]
         else:
             k += 1
+
+
+def runs_abreast(sweep: Sweep, bodies: Bodies) -> bool:
+    """Is there much to do for every body, and for enough of them the same, and does none need what another one does?"""
+    if 0 in sweep.indices:  # not bodies
+        return False
+    most, times = Counter(map(id, sweep.traces)).most_common(1)[0] if sweep.traces else (0, 0)
+    if times < ABREAST or len(live_terms(next(t for t in sweep.traces if id(t) == most))) < _MUCH:
+        return False
+    return not any(dependent(sweep, bodies))
+
+
+def dependent(sweep: Sweep, bodies: Bodies) -> list[list[int]]:
+    """By place in the order of the sweep: who has to come after it."""
+    readers: dict[Cell, list[int]] = {}
+    writers: dict[Cell, list[int]] = {}
+    after: list[list[int]] = [[] for _ in sweep.indices]
+    for turn, (i, trace) in enumerate(zip(sweep.indices, sweep.traces, strict=True)):
+        bases = bodies.bases(i)
+        reads, writes = ({cell_of(place, bases) for place in places} for places in accesses(trace))
+        before = {x for cell in writes for x in readers.get(cell, ())} | {x for cell in reads | writes for x in writers.get(cell, ())}
+        for x in sorted(before):
+            after[x].append(turn)
+        for cell in reads:
+            readers.setdefault(cell, []).append(turn)
+        for cell in writes:
+            writers.setdefault(cell, []).append(turn)
+    return after
 
 
 def _may_fuse(first: Sweep, second: Sweep, bodies: Bodies) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .memory import Bodies, Call, Trace, cell_of
-from .plan import accesses, live_terms
+from .memory import Bodies, Call, Trace
+from .plan import ABREAST, dependent, live_terms, runs_abreast
 from .trace import Sweep
 
 LANES = 2  # bodies at once; their numbers are gathered one by one, so more would gain less
@@ -20,7 +20,9 @@ def groups(sweep: Sweep, bodies: Bodies, numbers: list[int]) -> list[list[int]] 
     """
     if 0 in sweep.indices:  # not bodies
         return None
-    after = _dependent(sweep, bodies)
+    if runs_abreast(sweep, bodies) and not any(map(_calls_joints, sweep.traces)):
+        return _in_fours(sweep, numbers)
+    after = dependent(sweep, bodies)
     height = _heights(after)
     waits = Counter(y for targets in after for y in targets)
     alone = {x for x, trace in enumerate(sweep.traces) if _calls_joints(trace)}
@@ -41,23 +43,23 @@ def groups(sweep: Sweep, bodies: Bodies, numbers: list[int]) -> list[list[int]] 
     return [[sweep.indices[x] for x in g] for g in found] if together >= WORTH * len(sweep.indices) else None
 
 
+def _in_fours(sweep: Sweep, numbers: list[int]) -> list[list[int]]:
+    """Bodies of one class together, in any order; what is left over in twos."""
+    found = []
+    for which in dict.fromkeys(numbers):
+        left = [i for i, number in zip(sweep.indices, numbers, strict=True) if number == which]
+        while left:
+            size = next(n for n in (ABREAST, 2, 1) if n <= len(left))
+            found.append(left[:size])
+            left = left[size:]
+    return found
+
+
 def _calls_joints(trace: Trace) -> bool:
     """Joints that are not traced are functions of arrays and indices, which take one body."""
     return any(isinstance(e, Call) for e in trace.effects) or any(
         x.op == "call" and x.args[0].startswith("dispatch.") for x in live_terms(trace)
     )
-
-
-def _dependent(sweep: Sweep, bodies: Bodies) -> list[list[int]]:
-    """By place in the order of the sweep: who has to come after it."""
-    touched = []
-    for i, trace in zip(sweep.indices, sweep.traces, strict=True):
-        bases = bodies.bases(i)
-        touched.append(tuple({cell_of(place, bases) for place in places} for places in accesses(trace)))
-    return [
-        [y for y in range(x + 1, len(touched)) if writes & (touched[y][0] | touched[y][1]) or reads & touched[y][1]]
-        for x, (reads, writes) in enumerate(touched)
-    ]
 
 
 def _heights(after: list[list[int]]) -> list[int]:
