@@ -7,9 +7,10 @@
     leave(1, n, row, h)          # for i in range(1, n)
 
 What it does for one body must not depend on what it does for another: it may read and write the rows of body i, and read what nobody
-writes.  It takes arrays and numbers, no records.  Entries of arrays are gathered from the rows of four bodies.  What it writes outside of branches goes to memory at its end, four
-columns of four bodies at a time.  Of bodies that are left over, one runs by itself; two or three run in a block whose last lanes repeat the
-last one.  With compilation switched off, with bounds checks, and where only Numba's public interface is used, it is the loop it stands for.
+writes.  It takes arrays and numbers, no records.  Entries of arrays are gathered from the rows of four bodies.  What it writes outside of
+branches goes to memory at its end, four columns of four bodies at a time.  Of bodies that are left over, one runs by itself; two or three
+run in a block whose last lanes repeat the last one.  With compilation switched off, with bounds checks, and where only Numba's public
+interface is used, it is the loop it stands for.
 """
 
 import inspect

@@ -389,6 +389,8 @@ class LaneWriter(Vectors):
     def call(self, function, arguments):
         if function is range:
             return _Range(arguments)
+        if hasattr(function, "write"):  # of mixing.py
+            return function.write(self, *arguments)
         if function in (max, min):
             found = arguments[0]
             for other in arguments[1:]:

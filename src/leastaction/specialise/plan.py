@@ -101,7 +101,8 @@ def _fuse_neighbours(parts: list, graph: Graph, bodies: Bodies, unit: Unit) -> N
     k = 0
     while k + 1 < len(parts):
         first, second = parts[k], parts[k + 1]
-        if isinstance(first, Sweep) and isinstance(second, Sweep) and not {id(first), id(second)} & apart and _may_fuse(first, second, bodies):
+        sweeps = isinstance(first, Sweep) and isinstance(second, Sweep) and not {id(first), id(second)} & apart
+        if sweeps and _may_fuse(first, second, bodies):
             made: dict[tuple[int, int], Trace] = {}
             for a, b in zip(first.traces, second.traces, strict=True):
                 if (id(a), id(b)) not in made:

@@ -9,7 +9,7 @@ from .layout import AA, AL, L_P, L_P1, L_R, L_R1, LA, LL, NV, PARENT, VI, P, R
 from .midpoint_potentials import coupling_rows, factorise_middle, solve_middle
 from .midpoint_quadrature import joint_curvature, wrench_derivative
 from .newton_matrix import assemble, factorise, solve
-from .spatial import column_dot, pass_to_parent, twist_to_child
+from .spatial import column_dot, load_block, pass_to_parent, twist_to_child
 
 
 class Columns(NamedTuple):
@@ -86,8 +86,8 @@ def vary_from(m, w, mid, columns, i, column):
             a, l = load3(w.S1, column, 0), load3(w.S1, column, 3)
         store3(eta, k, 0, a)
         store3(eta, k, 3, l)
-        store3(dF, k, 0, add(matvec(load9(w.art, k, AA), a), matvec(load9(w.art, k, AL), l)))
-        store3(dF, k, 3, add(matvec(load9(w.art, k, LA), a), matvec(load9(w.art, k, LL), l)))
+        store3(dF, k, 0, add(matvec(load_block(w.art, k, AA), a), matvec(load_block(w.art, k, AL), l)))
+        store3(dF, k, 3, add(matvec(load_block(w.art, k, LA), a), matvec(load_block(w.art, k, LL), l)))
         if mid is not None:
             a, l = twist_to_child(load9(mid.row, k, R), load3(mid.row, k, P), load3(eta, p, 6), load3(eta, p, 9))
             if k == i:

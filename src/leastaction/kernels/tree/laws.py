@@ -72,5 +72,5 @@ def add_law_damping(laws, m, w, retraction):
                 a, l = retractions.cotangent(retraction, phi, rho, load3(w.laws.damping, r, 0), load3(w.laws.damping, r, 3))
                 first, second, k = (AA, AL, 3 * r) if r < 3 else (LA, LL, 3 * r - 9)
                 for c in range(3):
-                    w.art[i, first + k + c] -= 0.5 * a[c]
-                    w.art[i, second + k + c] -= 0.5 * l[c]
+                    w.art[i, first + 4 * (k + c)] -= 0.5 * a[c]
+                    w.art[i, second + 4 * (k + c)] -= 0.5 * l[c]

@@ -72,7 +72,7 @@ FACTOR_COLUMNS = _i(13)
 # columns of Work.linear, one row per body: the poses a factorisation was made at, and the articulated blocks
 L_R, L_P, L_R1, L_P1 = _i(0), _i(9), _i(12), _i(21)  # X at the start and at the end of the step
 LINEAR_COLUMNS = _i(24)
-AA, AL, LA, LL = _i(0), _i(9), _i(18), _i(27)  # 3x3 blocks of Work.art
+AA, AL, LA, LL = _i(0), _i(1), _i(2), _i(3)  # 3x3 blocks of Work.art: entry 3 r + c of all four, then the next
 
 
 QUADRATURES = ("trapezoid", "midpoint")

@@ -29,7 +29,7 @@ from .evaluate import place
 from .layout import AA, AL, ETA, INERTIA, KIND, LA, LL, MASS, MOMENT, NV, PARENT, VI, F, R
 from .midpoint_quadrature import place_in_world
 from .slopes import S0, S1, column_curvature_of, store_both, times, transposed_times, turned
-from .spatial import carried, twist_to_parent
+from .spatial import carried, store_block, twist_to_parent
 
 
 @entry
@@ -99,10 +99,10 @@ def place_body(m, w, s, i, v):
     aa, al, la, ll = carried(
         Q, origin, Q, origin, full(load6(m.body, i, INERTIA)), moment, matscale(-1.0, moment), matscale(m.body[i, MASS], IDENTITY)
     )
-    store9(s.K, i, AA, aa)
-    store9(s.K, i, AL, al)
-    store9(s.K, i, LA, la)
-    store9(s.K, i, LL, ll)
+    store_block(s.K, i, AA, aa)
+    store_block(s.K, i, AL, al)
+    store_block(s.K, i, LA, la)
+    store_block(s.K, i, LL, ll)
     a, l = times(s.K, i, twist_a, twist_l)
     store3(w.row, i, F, a)
     store3(w.row, i, F + 3, l)

@@ -31,12 +31,15 @@ from .actuation import slope_of
 from .drnea import joint_pose
 from .layout import (
     AA,
+    AL,
     GRAVITY,
     KIND,
     L_P,
     L_P1,
     L_R,
     L_R1,
+    LA,
+    LL,
     MASS,
     MOMENT,
     NV,
@@ -202,9 +205,9 @@ def factorise12(m, w, mid, h):
                 A[i, a, b] = 0.0
         for a in range(3):
             for b in range(3):
-                c = 3 * a + b
-                A[i, a, b], A[i, a, 3 + b] = w.art[i, AA + c], w.art[i, AA + 9 + c]
-                A[i, 3 + a, b], A[i, 3 + a, 3 + b] = w.art[i, AA + 18 + c], w.art[i, AA + 27 + c]
+                c = 4 * (3 * a + b)
+                A[i, a, b], A[i, a, 3 + b] = w.art[i, AA + c], w.art[i, AL + c]
+                A[i, 3 + a, b], A[i, 3 + a, 3 + b] = w.art[i, LA + c], w.art[i, LL + c]
         wrench_derivative(m, w, mid.row, mid.world, i, mid.H)
         for a in range(6):
             for b in range(6):

@@ -7,12 +7,12 @@ start (wrenches go to the root) and those of the end (variations come from it).
 
 from ...compiling.abreast import abreast
 from ...compiling.decorators import inlined, kernel
+from ...compiling.mixing import each, four_lanes, lane, lane_numbers, mixed
 from ...joints import dispatch
 from ...lie import retractions
 from ...lie.algebra import (
     IDENTITY,
     ZERO3,
-    accumulate9,
     add,
     axpy,
     dot,
@@ -69,7 +69,7 @@ from .layout import (  # fmt: skip
     W,
     X,
 )
-from .spatial import add_column, carried, column_dot, dot6, pass_to_parent, twist_to_child
+from .spatial import accumulate_block, add_column, carried, column_dot, dot6, load_block, pass_to_parent, store_block, twist_to_child
 
 
 @kernel
@@ -113,10 +113,10 @@ def stiffen_to_first_order(i, row, body, art, h):
 @inlined
 def keep_stiffness(art, i, h, blocks):
     """Writes art from h K."""
-    store9(art, i, AA, matscale(1.0 / h, blocks[0]))
-    store9(art, i, AL, matscale(1.0 / h, blocks[1]))
-    store9(art, i, LA, matscale(1.0 / h, blocks[2]))
-    store9(art, i, LL, matscale(1.0 / h, blocks[3]))
+    store_block(art, i, AA, matscale(1.0 / h, blocks[0]))
+    store_block(art, i, AL, matscale(1.0 / h, blocks[1]))
+    store_block(art, i, LA, matscale(1.0 / h, blocks[2]))
+    store_block(art, i, LL, matscale(1.0 / h, blocks[3]))
 
 
 @inlined
@@ -144,16 +144,59 @@ def factorise(m, w, h):
     """
     link, art = m.link, w.art
     for i in range(link.shape[0] - 1, 0, -1):
-        aa, al, la, ll = load9(art, i, AA), load9(art, i, AL), load9(art, i, LA), load9(art, i, LL)
         v, p = link[i, VI], link[i, PARENT]
-        if is_free_ball(m, i):
-            ll = factorise_ball(w, v, aa, al, la, ll)
+        if dispatch.turns_about_z(link[i, KIND]):
+            factorise_hinge(m, w, i, h)
+        elif is_free_ball(m, i):
+            blocks = load_block(art, i, AA), load_block(art, i, AL), load_block(art, i, LA), load_block(art, i, LL)
+            ll = factorise_ball(w, v, blocks[0], blocks[1], blocks[2], blocks[3])
             if p > 0:
                 add_force_block_to_parent(w, i, p, ll)
-            continue
-        aa, al, la, ll = eliminate(m, w, i, h, aa, al, la, ll)
-        if p > 0:
-            add_to_parent(w, i, p, aa, al, la, ll)
+        else:
+            factorise_joint(m, w, i, h)
+
+
+@inlined
+def factorise_joint(m, w, i, h):
+    """Eliminate joint i, whatever it is."""
+    art, p = w.art, m.link[i, PARENT]
+    aa, al, la, ll = load_block(art, i, AA), load_block(art, i, AL), load_block(art, i, LA), load_block(art, i, LL)
+    aa, al, la, ll = eliminate(m, w, i, h, aa, al, la, ll)
+    if p > 0:
+        add_to_parent(w, i, p, aa, al, la, ll)
+
+
+@four_lanes(factorise_joint)
+def factorise_hinge(m, w, i, h):
+    """The same for a joint that turns about z, the four blocks of A in the lanes: AA, AL, LA, LL."""
+    art, fac, lin = w.art, w.factor, w.linear
+    v, p, b = m.link[i, VI], m.link[i, PARENT], lane_numbers()
+    A = load_block(art, i, b)
+    column = mixed(A[2], 0, 0, 2, 2), mixed(A[5], 0, 0, 2, 2), mixed(A[8], 0, 0, 2, 2)  # of u: moments above, forces below
+    line = mixed(A[6], 0, 1, 0, 1), mixed(A[7], 0, 1, 0, 1), mixed(A[8], 0, 1, 0, 1)  # of w
+    dinv = 1.0 / (lane(A[8], 0) + 0.5 * m.damping[v] + m.armature[v] / h + slope_of(w.actuation, v))
+    store3(fac, v, U, (lane(column[0], 0), lane(column[1], 0), lane(column[2], 0)))
+    store3(fac, v, U + 3, (lane(column[0], 2), lane(column[1], 2), lane(column[2], 2)))
+    store3(fac, v, W, (lane(line[0], 0), lane(line[1], 0), lane(line[2], 0)))
+    store3(fac, v, W + 3, (lane(line[0], 1), lane(line[1], 1), lane(line[2], 1)))
+    fac[v, DINV] = dinv
+    if p > 0:
+        left = mataxpy(-dinv, outer(column, line), A)
+        C = matmul_t(matmul(load9(lin, i, L_R), left), load9(lin, i, L_R1))
+        # to the origin of the parent (`carried`): p^ times the blocks of forces joins those of moments, then the blocks of velocities times
+        # p1^ leave those of turning
+        r, r1 = load3(lin, i, L_P), load3(lin, i, L_P1)
+        upper = each(r[0], r[0], 0.0, 0.0), each(r[1], r[1], 0.0, 0.0), each(r[2], r[2], 0.0, 0.0)
+        turning = each(r1[0], 0.0, r1[0], 0.0), each(r1[1], 0.0, r1[1], 0.0), each(r1[2], 0.0, r1[2], 0.0)
+        E = matadd(C, hat_mat(upper, all_mixed(C, 2, 3, 2, 3)))
+        accumulate_block(art, p, b, mataxpy(-1.0, mat_hat(all_mixed(E, 1, 1, 3, 3), turning), E))
+
+
+@inlined
+def all_mixed(A, p, q, r, s):
+    return (mixed(A[0], p, q, r, s), mixed(A[1], p, q, r, s), mixed(A[2], p, q, r, s),
+            mixed(A[3], p, q, r, s), mixed(A[4], p, q, r, s), mixed(A[5], p, q, r, s),
+            mixed(A[6], p, q, r, s), mixed(A[7], p, q, r, s), mixed(A[8], p, q, r, s))  # fmt: skip
 
 
 @inlined
@@ -208,10 +251,10 @@ def add_force_block_to_parent(w, i, p, ll):
     origin, origin1 = load3(w.linear, i, L_P), load3(w.linear, i, L_P1)
     ll = matmul_t(matmul(load9(w.linear, i, L_R), ll), load9(w.linear, i, L_R1))
     al = hat_mat(origin, ll)
-    accumulate9(w.art, p, AA, matscale(-1.0, mat_hat(al, origin1)))
-    accumulate9(w.art, p, AL, al)
-    accumulate9(w.art, p, LA, matscale(-1.0, mat_hat(ll, origin1)))
-    accumulate9(w.art, p, LL, ll)
+    accumulate_block(w.art, p, AA, matscale(-1.0, mat_hat(al, origin1)))
+    accumulate_block(w.art, p, AL, al)
+    accumulate_block(w.art, p, LA, matscale(-1.0, mat_hat(ll, origin1)))
+    accumulate_block(w.art, p, LL, ll)
 
 
 @inlined
@@ -219,10 +262,10 @@ def add_to_parent(w, i, p, aa, al, la, ll):
     """art_p += Ad_{X(q)^-1}' A Ad_{X(q+)^-1}"""
     rot, origin = load9(w.linear, i, L_R), load3(w.linear, i, L_P)
     aa, al, la, ll = carried(rot, origin, load9(w.linear, i, L_R1), load3(w.linear, i, L_P1), aa, al, la, ll)
-    accumulate9(w.art, p, AA, aa)
-    accumulate9(w.art, p, AL, al)
-    accumulate9(w.art, p, LA, la)
-    accumulate9(w.art, p, LL, ll)
+    accumulate_block(w.art, p, AA, aa)
+    accumulate_block(w.art, p, AL, al)
+    accumulate_block(w.art, p, LA, la)
+    accumulate_block(w.art, p, LL, ll)
 
 
 @inlined

@@ -59,7 +59,7 @@ from .layout import (
 from .loads import acts_on_bodies, add_body_forces
 from .midpoint_quadrature import add_turning_forces, place_in_world
 from .newton_matrix import assemble
-from .spatial import carried, dot6, twist_to_parent, wrench_to_parent
+from .spatial import carried, dot6, load_block, store_block, twist_to_parent, wrench_to_parent
 
 # columns of Slopes.beyond: sums over a body and all beyond it
 MOMENTUM = 0  # 6  M
@@ -127,8 +127,8 @@ def turned(s_a, s_l, a, l):
 def times(B, i, a, l):
     """B[i] (a, l) of 6x6 blocks."""
     return (
-        add(matvec(load9(B, i, AA), a), matvec(load9(B, i, AL), l)),
-        add(matvec(load9(B, i, LA), a), matvec(load9(B, i, LL), l)),
+        add(matvec(load_block(B, i, AA), a), matvec(load_block(B, i, AL), l)),
+        add(matvec(load_block(B, i, LA), a), matvec(load_block(B, i, LL), l)),
     )
 
 
@@ -136,8 +136,8 @@ def times(B, i, a, l):
 def transposed_times(B, i, a, l):
     """B[i]' (a, l)."""
     return (
-        add(tmatvec(load9(B, i, AA), a), tmatvec(load9(B, i, LA), l)),
-        add(tmatvec(load9(B, i, AL), a), tmatvec(load9(B, i, LL), l)),
+        add(tmatvec(load_block(B, i, AA), a), tmatvec(load_block(B, i, LA), l)),
+        add(tmatvec(load_block(B, i, AL), a), tmatvec(load_block(B, i, LL), l)),
     )
 
 
@@ -220,12 +220,12 @@ def gather_body(m, w, s, parts, i):
     on = 1.0 if parts.kinetic else 0.0
     if parts.kinetic:
         aa, al, la, ll = carried(
-            Q0, x0, Q1, x1, load9(w.art, i, AA), load9(w.art, i, AL), load9(w.art, i, LA), load9(w.art, i, LL)
+            Q0, x0, Q1, x1, load_block(w.art, i, AA), load_block(w.art, i, AL), load_block(w.art, i, LA), load_block(w.art, i, LL)
         )
-        store9(s.K, i, AA, aa)
-        store9(s.K, i, AL, al)
-        store9(s.K, i, LA, la)
-        store9(s.K, i, LL, ll)
+        store_block(s.K, i, AA, aa)
+        store_block(s.K, i, AL, al)
+        store_block(s.K, i, LA, la)
+        store_block(s.K, i, LL, ll)
     else:
         for c in range(36):
             s.K[i, c] = 0.0
@@ -354,10 +354,10 @@ def add_carried(out, i, Q, x, Q1, x1, E, factor):
     """out[i] += factor Ad' E Ad, wrenches carried from (Q, x) and twists to (Q1, x1)."""
     aa, al, la, ll = carried(Q, x, Q1, x1, block(E, 0, 0), block(E, 0, 3), block(E, 3, 0), block(E, 3, 3))
     for c in range(9):
-        out[i, AA + c] += factor * aa[c]
-        out[i, AL + c] += factor * al[c]
-        out[i, LA + c] += factor * la[c]
-        out[i, LL + c] += factor * ll[c]
+        out[i, 4 * c + AA] += factor * aa[c]
+        out[i, 4 * c + AL] += factor * al[c]
+        out[i, 4 * c + LA] += factor * la[c]
+        out[i, 4 * c + LL] += factor * ll[c]
 
 
 @inlined

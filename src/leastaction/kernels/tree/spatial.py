@@ -30,6 +30,32 @@ def body_momentum(body, i, omega, vel):
 
 
 @inlined
+def load_block(A, i, b):
+    """Block b (AA, AL, LA or LL) of the 6x6 matrix of body i."""
+    return A[i, b], A[i, b + 4], A[i, b + 8], A[i, b + 12], A[i, b + 16], A[i, b + 20], A[i, b + 24], A[i, b + 28], A[i, b + 32]
+
+
+@inlined
+def store_block(A, i, b, x):
+    A[i, b], A[i, b + 4], A[i, b + 8] = x[0], x[1], x[2]
+    A[i, b + 12], A[i, b + 16], A[i, b + 20] = x[3], x[4], x[5]
+    A[i, b + 24], A[i, b + 28], A[i, b + 32] = x[6], x[7], x[8]
+
+
+@inlined
+def accumulate_block(A, i, b, x):
+    A[i, b] += x[0]
+    A[i, b + 4] += x[1]
+    A[i, b + 8] += x[2]
+    A[i, b + 12] += x[3]
+    A[i, b + 16] += x[4]
+    A[i, b + 20] += x[5]
+    A[i, b + 24] += x[6]
+    A[i, b + 28] += x[7]
+    A[i, b + 32] += x[8]
+
+
+@inlined
 def wrench_to_parent(R, p, moment, force):
     """Ad_{X^-1}' of a wrench: from the body to its parent, X = (R, p)."""
     f = matvec(R, force)

@@ -16,7 +16,7 @@ from ..solving.sizes import UNBOUNDED
 from .layout import AA, AL, DINV, KIND, LA, LL, NV, PARENT, VI, U, W
 from .newton_matrix import add_to_parent, assemble, eliminate, factorise, solve
 from .slopes import COLUMN00, COLUMN10, COLUMN11, ROW00, ROW10, ROW11, S0, S1, Parts, momentum_slopes, store_both
-from .spatial import dot6, twist_to_parent, wrench_to_parent
+from .spatial import dot6, load_block, twist_to_parent, wrench_to_parent
 from .step import SWEEPS, arrive, begin, full_residual, momentum_scale
 
 # columns of Maps.factor
@@ -119,7 +119,8 @@ def factorise_columns(m, w, s, maps, h):
     """As newton_matrix.factorise, every joint column by column; the factors in the frame of the tree."""
     link, art = m.link, w.art
     for i in range(link.shape[0] - 1, 0, -1):
-        aa, al, la, ll = eliminate(m, w, i, h, load9(art, i, AA), load9(art, i, AL), load9(art, i, LA), load9(art, i, LL))
+        aa, al, la, ll = load_block(art, i, AA), load_block(art, i, AL), load_block(art, i, LA), load_block(art, i, LL)
+        aa, al, la, ll = eliminate(m, w, i, h, aa, al, la, ll)
         p = link[i, PARENT]
         if p > 0:
             add_to_parent(w, i, p, aa, al, la, ll)
