@@ -170,8 +170,8 @@ def momentum_scale(m, net, flow, h, tol):
         inertia += max(net.body[i, INERTIA], net.body[i, INERTIA + 3], net.body[i, INERTIA + 5])
     top = max(angular, linear, 5e-16 / (tol * abs(h)) * max(mass * net.extent, inertia))
     stiff = max(largest(m.damping), steepest(flow.actuation), stiffest_half_way(flow.half, m, flow, h))
-    if stiff > 0.0:
-        top = max(top, 5e-16 / tol * stiff * max(1.0, net.extent, largest_compared(net, flow)))
+    if stiff > 0.0:  # a place half way is the product of poses, each of which is rounded
+        top = max(top, 1e-15 / tol * stiff * max(1.0, net.extent, largest_compared(net, flow)))
     if m.custom.shape[0] > 0:
         top = max(top, largest_between(flow.load, 0, flow.load.shape[0]))
     top = max(top, 2e-15 / tol * largest_friction(flow.rough, flow.actuation, m))
