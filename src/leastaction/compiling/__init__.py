@@ -7,7 +7,8 @@ canaries        in tests: memory with watched edges (LEASTACTION_GUARD=1)
 switch          kernels that choose by number, written by the machine from a list
 address         calls of compiled functions by their address
 straight        generated code without loops, turned into LLVM instructions as it stands
-memory          four numbers at once
+memory          four numbers at once; mixing: in the lanes of one register, and from lane to lane
+abreast         what is done for every body by itself, for four at once
 modules, cache  generated modules; one folder for all machine code, one policy
 parts           kernels on disk, each compiled once for all entry points that call it; numba_parts: how Numba takes them from there
 ahead           a second process that compiles what an entry point will need; reading: how it knows that from the source
