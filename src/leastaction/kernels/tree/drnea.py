@@ -46,6 +46,23 @@ def arriving_momentum(body, row, i, h):
     return sub(load3(row, i, MU), add(cross(phi, a), cross(rho, l))), sub(load3(row, i, MU + 3), cross(phi, l))
 
 
+@abreast
+def load_bodies(i, row, body, kick):
+    """Impulse of gravity on body i.  Writes F."""
+    a, l = gravity_wrench(body, i, load3(row, i, GRAVITY))
+    store3(row, i, F, scale(kick, a))
+    store3(row, i, F + 3, scale(kick, l))
+
+
+@abreast
+def arrive_under_load(i, row, body, h, kick):
+    """The same, and the momentum with which body i arrives.  Reads X, MU."""
+    a, l = gravity_wrench(body, i, load3(row, i, GRAVITY))
+    ma, ml = arriving_momentum(body, row, i, h)
+    store3(row, i, F, add(scale(kick, a), ma))
+    store3(row, i, F + 3, add(scale(kick, l), ml))
+
+
 @kernel
 def set_node(m, w, h, kick, arriving, out):
     """Poses and loads at the configuration q, and the joint momenta they give.
@@ -66,15 +83,11 @@ def set_node(m, w, h, kick, arriving, out):
             rot, origin = placed(m, i, Rj, pj)
             store9(row, i, R, rot)
             store3(row, i, P, origin)
-        g = tmatvec(rot, load3(row, link[i, PARENT], GRAVITY))
-        store3(row, i, GRAVITY, g)
-        a, l = gravity_wrench(body, i, g)
-        a, l = scale(kick, a), scale(kick, l)
-        if arriving > 0.0:
-            ma, ml = arriving_momentum(body, row, i, h)
-            a, l = add(a, ma), add(l, ml)
-        store3(row, i, F, a)
-        store3(row, i, F + 3, l)
+        store3(row, i, GRAVITY, tmatvec(rot, load3(row, link[i, PARENT], GRAVITY)))
+    if arriving > 0.0:
+        arrive_under_load(1, n, row, body, h, kick)
+    else:
+        load_bodies(1, n, row, body, kick)
     add_wrenches(m, w, kick)
     project(m, w, out)
 
