@@ -93,6 +93,8 @@ def _loop(function):
 class _Rows(LaneWriter):
     """Keeps what is written to columns known now until the end, and writes neighbouring ones together."""
 
+    gathers = True
+
     def __init__(self, context, builder, width):
         super().__init__(context, builder, width)
         self.kept = {}  # (id of an array, id of its rows) -> (array, rows, {column: vector})

@@ -39,6 +39,7 @@ def four_lanes(plain):
         def typed(arguments):
             def generate(context, builder, signature, values):
                 writer = LaneWriter(context, builder, _FOUR)
+                writer.gathers = True
                 writer.inline(function, [writer.taken(t, v) for t, v in zip(signature.args, values, strict=True)])
                 return context.get_dummy_value()
 

@@ -63,6 +63,8 @@ def kind_of(value):
 class Vectors:
     """Writes arithmetic, loads and stores; only the lanes that are live are written."""
 
+    gathers = False  #: may an index differ from lane to lane?
+
     def __init__(self, context, builder, width):
         self.context, self.builder, self.width = context, builder, width
         self.live = None  # where the mask is; None: all lanes are live
@@ -228,9 +230,9 @@ class Vectors:
         return (self.builder.bitcast(pointer, self.type(kind, True).as_pointer()) if wide else pointer), wide
 
     def pointers_to(self, array, indices):
-        """The place of every lane, where an index differs from lane to lane (abreast.py)."""
-        if len(indices) != array.kind.ndim:
-            raise TypeError(f"{len(indices)} indices, one of every lane, of an array with {array.kind.ndim} axes")
+        """The place of every lane, where an index differs from lane to lane."""
+        if not self.gathers or len(indices) != array.kind.ndim:
+            raise TypeError("an index that differs from lane to lane")
         struct = self.context.make_array(array.kind)(self.context, self.builder, array.llvm)
         for k in range(self.width):
             at = ir.Constant(ir.IntType(32), k)
