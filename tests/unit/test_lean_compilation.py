@@ -11,6 +11,7 @@ from numba import config
 
 from leastaction.compiling import modules, numba_private
 from leastaction.compiling.address import compile_force
+from leastaction.compiling.decorators import entry, kernel
 
 pytestmark = pytest.mark.skipif(
     bool(config.DISABLE_JIT) or not numba_private.AVAILABLE, reason="about machine code made with the private parts of Numba"
@@ -53,10 +54,25 @@ def test_a_function_of_the_user_leaves_little_behind():
 
 
 def methods():
+    from leastaction.compiling import numba_lean  # which is there only with the private parts of Numba
+
     return (
-        numba_private.CPUCodegen._pass_builder, numba_private.funcdesc.default_mangler,
-        numba_private.TargetConfig.__hash__, numba_private.TargetConfig.__eq__,
+        numba_lean.CPUCodegen._pass_builder, numba_lean.funcdesc.default_mangler, numba_lean.TargetConfig.__hash__,
+        numba_lean.TargetConfig.__eq__, numba_lean.BaseFunction.get_call_type, numba_lean.event.install_timer,
     )  # fmt: skip
+
+
+@kernel
+def with_a_function_inside(x):
+    def twice(y):
+        return y + y
+
+    return twice(x) * twice(x + 1)
+
+
+def test_kernels_may_have_functions_inside():
+    made = entry(lambda x, k: (with_a_function_inside(x), with_a_function_inside(k)))
+    assert made(1.5, 2) == (15.0, 24)
 
 
 def test_numba_is_as_before():

@@ -48,6 +48,12 @@ if "outside" in sys.argv:  # somebody else's function, which compiles our kernel
     import numba
     numba.njit(lambda a, b: cross(a, b))((1.0, 2.0, 3.0), (3.0, 2.0, 1.0))
     sys.argv.remove("outside")
+if "plainly" in sys.argv:  # with all that Numba does, however often
+    from contextlib import nullcontext
+    from leastaction.compiling import numba_lean, numba_private
+    numba_private.needed_passes = lambda passes, function: passes
+    numba_lean._calls_typed_once = numba_lean._no_timers = numba_lean._quick_comparison_of_flags = nullcontext
+    sys.argv.remove("plainly")
 
 numbers, code = [], []
 for function in [globals()[name] for name in sys.argv[1:]]:
@@ -85,6 +91,12 @@ def test_what_another_entry_has_compiled_is_not_compiled_again(tmp_path):
     assert len(packs(tmp_path)) == 2
     ran(tmp_path, "first", "second")  # both entry points are there: nothing new
     assert len(packs(tmp_path)) == 2
+
+
+def test_what_numba_does_in_vain_can_be_left_out(tmp_path):
+    numbers, code, seen, _ = ran(tmp_path, "second")
+    plain_numbers, plain_code, plain_seen, _ = ran(tmp_path, "plainly", "second", cache="plain")
+    assert (numbers, code, seen) == (plain_numbers, plain_code, plain_seen) and len(code[0]) > 100
 
 
 @pytest.mark.parametrize("damage", [lambda a: a[: len(a) // 2], lambda a: a[:100] + b"x" + a[101:], lambda a: b""])

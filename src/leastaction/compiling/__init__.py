@@ -13,5 +13,6 @@ modules, cache  generated modules; one folder for all machine code, one policy
 parts           kernels on disk, each compiled once for all entry points that call it; numba_parts: how Numba takes them from there
 ahead           a second process that compiles what an entry point will need; reading: how it knows that from the source
 bitcode         intermediate code that a wheel brings along, so that a new machine starts sooner
-numba_private   everything that is not Numba's public interface, behind one switch (LEASTACTION_PUBLIC_NUMBA=1)
+numba_private   everything that is not Numba's public interface, behind one switch (LEASTACTION_PUBLIC_NUMBA=1); numba_lean: what Numba
+                does in vain is left out while it compiles
 """

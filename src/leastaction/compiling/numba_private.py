@@ -16,7 +16,6 @@ What the private parts give:
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import time
@@ -39,15 +38,16 @@ AVAILABLE = os.environ.get("LEASTACTION_PUBLIC_NUMBA", "0") in ("", "0")
 if AVAILABLE:
     try:
         from llvmlite.binding import Linkage, parse_bitcode
-        from llvmlite.binding.newpassmanagers import FunctionPassManager, ModulePassManager, NewPassManager
-        from numba.core import ccallback, cgutils, config, dispatcher, funcdesc, types
+        from numba.core import ccallback, cgutils, dispatcher, types
         from numba.core.caching import FunctionCache, IndexDataCacheFile
-        from numba.core.codegen import CPUCodegen, JITCodeLibrary
+        from numba.core.codegen import JITCodeLibrary
         from numba.core.compiler import Compiler, Flags
         from numba.core.compiler_lock import global_compiler_lock
         from numba.core.event import Listener, register
         from numba.core.serialize import dumps
-        from numba.core.targetconfig import ConfigStack, TargetConfig
+        from numba.core.targetconfig import ConfigStack
+
+        from .numba_lean import lean, needed_passes
     except ImportError as error:
         AVAILABLE = False
         warnings.warn(
@@ -56,9 +56,6 @@ if AVAILABLE:
             RuntimeWarning,
             stacklevel=2,
         )
-
-_LONG_NAME = 200  # letters
-_USES = 16  # of a pass builder
 
 #: dispatchers whose compilation is announced
 announced: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -179,7 +176,10 @@ if AVAILABLE:
             state.library.key = parts.asked.pop(state.func_id.func, None)
             if state.library.key:
                 state.func_id.unique_id = state.library.key  # the same name in LLVM in every process
-            return super().define_pipelines()
+            pipelines = super().define_pipelines()
+            for pipeline in pipelines:
+                pipeline.passes[:] = needed_passes(pipeline.passes, state.func_id.func)
+            return pipelines
 
     class _ApartCompiler(_InnerCompiler):
         library = ApartLibrary
@@ -195,7 +195,7 @@ if AVAILABLE:
     @contextmanager
     def lean_compilation() -> Iterator[None]:
         """What Numba compiles inside takes less time and leaves less behind.  One thread at a time, as Numba itself is changed."""
-        with global_compiler_lock, _quick_comparison_of_flags(), _short_names(), _few_pass_builders(), parts.store:
+        with global_compiler_lock, lean(), parts.store:
             yield
 
     @contextmanager
@@ -208,72 +208,6 @@ if AVAILABLE:
                 caller.targetdescr.options.parse_as_flags(flags, caller.targetoptions)
                 stack.enter_context(ConfigStack().enter(flags))
             yield
-
-    @contextmanager
-    def _quick_comparison_of_flags() -> Iterator[None]:
-        """Numba compares the flags of functions tens of thousands of times, each time by making two dictionaries of all options."""
-        hash_before, equality_before = TargetConfig.__hash__, TargetConfig.__eq__
-
-        def equal(flags, other):
-            return flags is other or (isinstance(other, TargetConfig) and flags._values == other._values) or equality_before(flags, other)
-
-        constants: dict[type, int] = {}  # Numba's hash is one of the names of the options, so the same for all flags of a class
-
-        def constant_hash(flags):
-            known = constants.get(type(flags))
-            if known is None:
-                known = constants[type(flags)] = hash_before(flags)
-            return known
-
-        TargetConfig.__hash__, TargetConfig.__eq__ = constant_hash, equal
-        try:
-            yield
-        finally:
-            TargetConfig.__hash__, TargetConfig.__eq__ = hash_before, equality_before
-
-    @contextmanager
-    def _short_names() -> Iterator[None]:
-        """Numba names a function after the types of its arguments, all arrays of all records: some thousand letters in every call of it, to
-        be written, read and kept for ever.  Here a long name ends in its hash."""
-        long_name = funcdesc.default_mangler
-
-        def short_name(name, argtypes, *, abi_tags=(), uid=None):
-            if isinstance(uid, str):  # the key of a part, which says all, and the same in every process; the tags of flags do not
-                return long_name(name, (), uid=uid)
-            whole = long_name(name, argtypes, abi_tags=abi_tags, uid=uid)
-            if len(whole) <= _LONG_NAME:
-                return whole
-            return f"{long_name(name, (), uid=uid)}_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
-
-        funcdesc.default_mangler = short_name
-        try:
-            yield
-        finally:
-            funcdesc.default_mangler = long_name
-
-    @contextmanager
-    def _few_pass_builders() -> Iterator[None]:
-        """llvmlite never gives back a kilobyte and a half of each, and Numba makes one for every function.  A builder gets slower with use,
-        so it is not kept for long."""
-        new_builder = CPUCodegen._pass_builder
-        made: dict[Any, list[Any]] = {}
-
-        def shared_builder(codegen, **choices):
-            key = (codegen, *sorted(choices.items()))
-            if not made.get(key):
-                made[key] = [new_builder(codegen, **choices)] * _USES
-            return made[key].pop()
-
-        if not config.LLVM_PASS_TIMINGS:  # which are kept by the builder
-            CPUCodegen._pass_builder = shared_builder
-        try:
-            yield
-        finally:
-            CPUCodegen._pass_builder = new_builder
-
-    for _manager in (FunctionPassManager, ModulePassManager):  # llvmlite wrote how they are disposed of where Python does not find it
-        if "_dispose" not in vars(_manager):
-            _manager._dispose = NewPassManager._dispose
 
     @global_compiler_lock
     def forget_intermediate_code(library: Any) -> None:
