@@ -153,6 +153,12 @@ def place(folder, **settings):
     return json.loads(done.stdout)
 
 
+@pytest.fixture(autouse=True)
+def as_in_a_new_process(monkeypatch):
+    """No other test has compiled functions of its own, which would belong to the version of the sources."""
+    monkeypatch.setattr(cache, "_outside", {})
+
+
 def job():
     model = la.examples.chain(3).compile()
     kinds = typeof(model.tree), typeof(model.make_work()), LINE, LINE

@@ -49,6 +49,7 @@ def shelf(tmp_path, monkeypatch):
     """Where intermediate code is found; at first there is none."""
     monkeypatch.setenv("LEASTACTION_BITCODE", str(tmp_path / "bitcode"))
     monkeypatch.setattr(bitcode, "_collected", [])
+    monkeypatch.setattr(cache, "_outside", {})  # as in a new process, in which no other test has compiled functions of its own
     yield tmp_path / "bitcode"
     cache.folder.cache_clear()
     cache._directory.cache_clear()
@@ -127,15 +128,20 @@ def test_damaged_files(collected, tmp_path, monkeypatch, capsys):
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="another kind of processor")
 def test_a_processor_it_was_not_made_on(collected, tmp_path):
     """Code for x86-64-v3 from what this machine has collected: the numbers agree to rounding."""
-    code = """
+    code = f"""
 import sys
 import numpy as np
-from test_bitcode import spiral
+from {__name__} import spiral
 from leastaction.compiling.decorators import entry
 a = np.linspace(0.1, 1.3, 50)
 print(float(entry(spiral)(a, 300)).hex(), a.tobytes().hex())
 """
-    (tmp_path / "test_bitcode.py").write_text(Path(__file__).read_text())
+    *packages, name = __name__.split(".")  # which depends on how pytest imports
+    here = tmp_path.joinpath(*packages)
+    here.mkdir(parents=True, exist_ok=True)
+    (here / f"{name}.py").write_text(Path(__file__).read_text())
+    for k in range(1, len(packages) + 1):
+        (tmp_path.joinpath(*packages[:k]) / "__init__.py").touch()
     place = {"PYTHONPATH": os.pathsep.join([str(Path(leastaction.__file__).parent.parent), str(tmp_path)])}
     target = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "+avx2,+fma,+bmi,+bmi2", "LEASTACTION_CACHE_DIR": str(tmp_path / "v3")}
     done = subprocess.run([sys.executable, "-c", code], env=os.environ | place | target, capture_output=True, text=True, timeout=120)
