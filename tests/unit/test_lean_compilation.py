@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from numba import config
+from numba import config, types
 
 from leastaction.compiling import modules, numba_private
 from leastaction.compiling.address import compile_force
@@ -73,6 +73,16 @@ def with_a_function_inside(x):
 def test_kernels_may_have_functions_inside():
     made = entry(lambda x, k: (with_a_function_inside(x), with_a_function_inside(k)))
     assert made(1.5, 2) == (15.0, 24)
+
+
+def test_versions_for_functions_that_are_gone_are_forgotten():
+    """Numba knows functions that are arguments by weak references."""
+    function = kernel(lambda x: 2.0 * x)
+    kind = types.Tuple((types.float64, types.Dispatcher(function)))
+    assert not numba_private._mentions(kind, lambda module: False) and numba_private._mentions(kind, lambda module: module == __name__)
+    del function
+    gc.collect()
+    assert numba_private._mentions(kind, lambda module: False)
 
 
 def test_numba_is_as_before():

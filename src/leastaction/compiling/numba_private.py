@@ -238,7 +238,10 @@ if AVAILABLE:
 
     def _mentions(kind: Any, modules: Callable[[str], bool]) -> bool:
         if isinstance(kind, types.Dispatcher):
-            return modules(kind.dispatcher.py_func.__module__)
+            try:
+                return modules(kind.dispatcher.py_func.__module__)
+            except ReferenceError:  # it is gone, and nobody can ask for this version any more
+                return True
         return isinstance(kind, types.BaseTuple) and any(_mentions(t, modules) for t in kind)
 
     class _CheckedFile(IndexDataCacheFile):
