@@ -176,12 +176,13 @@ SWEEPS = Sweeps(set_node, residual, assemble, factorise, solve)
 '''
 
 _STEP = _SWEEPS + '''
-from leastaction.kernels.stepping.variational import METHOD, Step
+from leastaction.kernels.stepping.variational import METHOD, Options, Step
 
 
 @entry
 def run(a, record, tau, steps, end):
-    s = Step(SWEEPS, a.m, a.w, a.mid, a.con, a.memory, a.options)
+    o = a.options  # always patient: an exact factorisation costs more than three to first order
+    s = Step(SWEEPS, a.m, a.w, a.mid, a.con, a.memory, Options(o.h, o.tol, o.retraction, o.most, 1))
     return make_steps(METHOD, s, a.memory, record, tau, steps, end)
 '''
 

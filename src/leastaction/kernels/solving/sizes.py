@@ -45,9 +45,19 @@ def largest(a):
 
 @inlined
 def largest_between(a, first, last):
-    top = 0.0
-    for j in range(first, last):
-        x = abs(a[j])
-        if x > top or x != x:
-            top = x
-    return top
+    """Of a[first:last]; four at a time, for each comparison waits for the one before."""
+    whole = first + (last - first) // 4 * 4
+    x, y, z, u = 0.0, 0.0, 0.0, 0.0
+    for j in range(first, whole, 4):
+        x, y = larger(abs(a[j]), x), larger(abs(a[j + 1]), y)
+        z, u = larger(abs(a[j + 2]), z), larger(abs(a[j + 3]), u)
+    x = larger(larger(x, y), larger(z, u))
+    for j in range(whole, last):
+        x = larger(abs(a[j]), x)
+    return x
+
+
+@inlined
+def larger(x, y):
+    """The larger number; a NaN stays."""
+    return x if x > y or x != x else y

@@ -97,6 +97,10 @@ def give_up(w, memory):
 
 @inlined
 def advance_coordinates(m, w):
+    if w.q.shape[0] == w.d.shape[0]:  # all of them plain
+        for j in range(w.d.shape[0]):
+            w.q[j] += w.d[j]
+        return
     for i in range(1, m.link.shape[0]):
         v = m.link[i, VI]
         if dispatch.turns_about_z(m.link[i, KIND]):
