@@ -96,6 +96,7 @@ class CompiledStepper(Stepper):
 
     arrays: Any  #: what the compiled code works on
     memory: NDArray[np.float64]  #: of the solver, see kernels/solving/memory.py
+    _listed: tuple[Any, list[tuple[str, NDArray[Any]]]] | None = None  # `arrays`, and what steps change there
 
     def compile(self, run) -> None:
         """Use this entry point."""
@@ -126,11 +127,17 @@ class CompiledStepper(Stepper):
         return Advance(made, "" if status == FINISHED else self.explain(status, residual), residual)
 
     def remember(self) -> Memory | None:
-        return {name: array.copy() for name, array in arrays_of(self.arrays)}
+        return {name: array.copy() for name, array in self._changing()}
 
     def recall(self, memory: Memory) -> None:
-        for name, array in arrays_of(self.arrays):
+        for name, array in self._changing():
             array[...] = memory[name]
+
+    def _changing(self) -> list[tuple[str, NDArray[Any]]]:
+        """Name and array of everything that steps change; looked for once, for it takes as long as ten steps."""
+        if self._listed is None or self._listed[0] is not self.arrays:
+            self._listed = self.arrays, list(arrays_of(self.arrays))
+        return self._listed[1]
 
     def explain(self, status: int, residual: float) -> str:
         """Why a step failed, and what to try."""
