@@ -116,5 +116,6 @@ Loose and without dampers, the arm, let go at 1 rad/s, is soon whirling with 30 
 tenths of a second, steps 20 to 220, are in the tables too, less what a call from Python takes.)  The guess of the next step, a polynomial
 of degree five, is then off by 160 times the tolerance (median of 2500 steps), and the factorisation of the step before, which shrinks a
 residual to 0.025 of it, is not good enough: 0.8 new factorisations are made per step, 0.2 of them exact ones.  In the first half second,
-below 30 rad/s, it is 0.2.  Polynomials of degree seven make it 0.74, nine 0.71, a secant correction of the old factorisation 0.79.
+below 30 rad/s, it is 0.2.  Code for one mechanism corrects twice to first order where the exact one, three times as expensive there, would
+be made.  Polynomials of degree seven make it 0.74, nine 0.71, a secant correction of the old factorisation 0.79.
 """
