@@ -46,7 +46,7 @@ def largest(a):
 @inlined
 def largest_between(a, first, last):
     """Of a[first:last]; four at a time, for each comparison waits for the one before."""
-    whole = first + (last - first) // 4 * 4
+    whole = last - ((last - first) & 3)
     x, y, z, u = 0.0, 0.0, 0.0, 0.0
     for j in range(first, whole, 4):
         x, y = larger(abs(a[j]), x), larger(abs(a[j + 1]), y)
