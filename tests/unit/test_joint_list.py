@@ -57,6 +57,16 @@ def test_a_missing_kernel_is_named_with_its_parameters():
         dispatch._demand(empty, "pose", "kind, param, i, q, k, d, v, f", "every joint")
 
 
+@pytest.mark.parametrize("name", ["advance", "carry"])
+def test_plain_coordinates_move_in_no_way_of_their_own(name):
+    own = ModuleType("leastaction.joints.winding")
+    setattr(own, name, lambda *_: None)
+    getattr(own, name).__module__ = own.__name__
+    with pytest.raises(TypeError, match=f"winding has a function {name}, but Hinge as many coordinates as degrees of freedom"):
+        dispatch._refuse_own_motion(joint(), own)
+    dispatch._refuse_own_motion(joint(nq=4, nv=3), own)
+
+
 def test_an_imported_function_is_not_taken_for_a_kernel():
     careless = ModuleType("leastaction.joints.careless")
     careless.bias = joints.universal.bias

@@ -239,3 +239,22 @@ _OTHERS = {
 carry, rate, normalise, spring, spring_curvature, retract, retraction_cotangent, rotate_and_slide, canonical_rate = (
     _by_kind(name, parameters, getattr(plain, name), doc, groups=True) for name, (parameters, doc) in _OTHERS.items()
 )
+
+
+def _refuse_own_motion(joint: type, module: ModuleType) -> None:
+    """`move_plainly` says why."""
+    for name in ("advance", "carry"):
+        if joint.nq == joint.nv and _has(module, name):
+            raise TypeError(
+                f"{module.__name__} has a function {name}, but {joint.__name__} as many coordinates as degrees of freedom: they move by q += d"
+            )
+
+
+for _joint, _module in zip(_CLASSES, MODULES, strict=True):
+    _refuse_own_motion(_joint, _module)
+
+
+@inlined
+def move_plainly(q, d):
+    """Do all joints with these coordinates and increments move by q += d?  Others have more coordinates than degrees of freedom."""
+    return q.shape[0] == d.shape[0]

@@ -168,7 +168,7 @@ def carry_residual(m, w):
     What is left of the residual is not thrown away but enters the next step, so errors of the solver do not add up:
     momentum stays within one tolerance for ever.
     """
-    if w.q.shape[0] == w.d.shape[0]:  # plain coordinates: nothing turns
+    if dispatch.move_plainly(w.q, w.d):  # nothing turns
         for j in range(w.d.shape[0]):
             w.target[j] -= w.r[j]
         return

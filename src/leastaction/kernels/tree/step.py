@@ -97,7 +97,7 @@ def give_up(w, memory):
 
 @inlined
 def advance_coordinates(m, w):
-    if w.q.shape[0] == w.d.shape[0]:  # all of them plain
+    if dispatch.move_plainly(w.q, w.d):
         for j in range(w.d.shape[0]):
             w.q[j] += w.d[j]
         return
