@@ -62,7 +62,7 @@ def test_plain_coordinates_move_in_no_way_of_their_own(name):
     own = ModuleType("leastaction.joints.winding")
     setattr(own, name, lambda *_: None)
     getattr(own, name).__module__ = own.__name__
-    with pytest.raises(TypeError, match=f"winding has a function {name}, but Hinge as many coordinates as degrees of freedom"):
+    with pytest.raises(TypeError, match=f"winding has a function {name}, but Hinge as many coordinates as freedoms"):
         dispatch._refuse_own_motion(joint(), own)
     dispatch._refuse_own_motion(joint(nq=4, nv=3), own)
 

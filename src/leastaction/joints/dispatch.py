@@ -246,7 +246,7 @@ def _refuse_own_motion(joint: type, module: ModuleType) -> None:
     for name in ("advance", "carry"):
         if joint.nq == joint.nv and _has(module, name):
             raise TypeError(
-                f"{module.__name__} has a function {name}, but {joint.__name__} as many coordinates as degrees of freedom: they move by q += d"
+                f"{module.__name__} has a function {name}, but {joint.__name__} as many coordinates as freedoms: they move by q += d"
             )
 
 
