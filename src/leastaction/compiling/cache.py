@@ -47,19 +47,30 @@ _KEPT = 4  # versions of the sources whose machine code is kept, those used last
 _lock = threading.RLock()
 
 
-def hash_of_sources(package: Path) -> str:
-    """Of all files in the rooms with compiled code; in one order, with their names."""
+def read_sources(package: Path) -> dict[Path, bytes]:
+    """All files in the rooms with compiled code, in one order."""
+    return {path: path.read_bytes() for room in ROOMS for path in sorted((package / room).rglob("*.py"))}
+
+
+def hash_of_sources(package: Path, sources: dict[Path, bytes] | None = None) -> str:
+    """Of all files in the rooms with compiled code; with their names."""
     digest = hashlib.sha256()
-    for room in ROOMS:
-        for path in sorted((package / room).rglob("*.py")):
-            digest.update(str(path.relative_to(package)).encode())
-            digest.update(path.read_bytes())
+    for path, content in (read_sources(package) if sources is None else sources).items():
+        digest.update(str(path.relative_to(package)).encode())
+        digest.update(content)
     return digest.hexdigest()
 
 
 # as imported: what is edited while a process runs does not belong to the code this process compiles
-_SOURCES = hash_of_sources(PACKAGE)
+_AS_IMPORTED = read_sources(PACKAGE)
+_SOURCES = hash_of_sources(PACKAGE, _AS_IMPORTED)
 _outside: dict[str, str] = {}
+
+
+def source_as_imported(filename: str) -> str | None:
+    """The text that Python made the functions of a file from; None of files that contain no compiled code of the package."""
+    content = _AS_IMPORTED.get(Path(filename).resolve())
+    return None if content is None else content.decode("utf-8")
 
 
 def depend_on(function: Callable[..., Any]) -> None:

@@ -24,7 +24,6 @@ import builtins
 import functools
 import inspect
 import math
-import textwrap
 import weakref
 
 from llvmlite import binding, ir
@@ -32,7 +31,7 @@ from numba import config, types
 from numba.extending import intrinsic
 
 from .numba_private import AVAILABLE, cgutils
-from .straight import definition
+from .syntax import definition
 from .vectors import Array, Number, Record, Vectors, is_wide, kind_of, known, known_number
 
 _LLVM_FUNCTIONS = {math.sqrt: "sqrt", math.floor: "floor", math.fabs: "fabs", abs: "fabs"}
@@ -454,6 +453,5 @@ _trees: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # code of model
 
 def _tree(function):
     if function not in _trees:
-        generated = function.__module__.startswith("leastaction_")
-        _trees[function] = definition(function) if generated else ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        _trees[function] = definition(function)
     return _trees[function]

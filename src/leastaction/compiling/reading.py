@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
@@ -22,6 +21,7 @@ import numpy as np
 from numba import types
 
 from .numba_private import kernels
+from .syntax import definition
 
 INT, FLOAT, BOOL = types.int64, types.float64, types.boolean
 _NUMBERS_OF = {int: INT, len: INT, float: FLOAT, bool: BOOL}
@@ -94,19 +94,10 @@ class Reader:
 
 def definition_of(function: Any) -> ast.FunctionDef | None:
     """The syntax tree of a function; None if its source is not to be had."""
-    code = function.__code__
-    return _definitions(code.co_filename).get((code.co_name, code.co_firstlineno))
-
-
-@cache
-def _definitions(filename: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """The functions of a file, by name and number of the first line."""
     try:
-        tree = ast.parse("".join(linecache.getlines(filename)))
-    except SyntaxError:
-        return {}
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return {(node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])): node for node in found}
+        return definition(function)
+    except (OSError, SyntaxError, StopIteration):
+        return None
 
 
 @cache

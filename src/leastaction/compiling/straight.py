@@ -17,9 +17,6 @@ not inlined; what one piece computes and a later one needs is kept in a list on 
 """
 
 import ast
-import inspect
-import linecache
-import textwrap
 import weakref
 
 from llvmlite import ir
@@ -28,6 +25,7 @@ from numba.extending import intrinsic, is_jitted
 
 from .decorators import kernel
 from .numba_private import AVAILABLE, cgutils
+from .syntax import definition
 
 LONGEST = 60  # statements of a piece
 RETURNED = 12  # floats that a kernel returns, at most: a pose
@@ -75,19 +73,6 @@ def described(function, write):
     made = eval(f"lambda typing, {', '.join(names)}: typed(({', '.join(names)},))", {"typed": typed})
     made.__name__, made.__doc__ = function.__name__, function.__doc__
     return intrinsic(made)
-
-
-def definition(function):
-    """The function as a syntax tree."""
-    code = function.__code__
-    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
-    if not lines:
-        return ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    # generated functions begin in the first column: what is indented less ends them.  `inspect` would read 10^5 lines word by word
-    head = next(k for k, line in enumerate(lines) if line.lstrip().startswith("def "))
-    indent = len(lines[head]) - len(lines[head].lstrip())
-    last = next((k for k, line in enumerate(lines) if k > head and line.strip() and len(line) - len(line.lstrip()) <= indent), len(lines))
-    return ast.parse(textwrap.dedent("".join(lines[:last]))).body[0]
 
 
 class Straight:

@@ -19,7 +19,8 @@ from numba import config, types
 from .decorators import kernel
 from .lanes import LaneWriter
 from .numba_private import AVAILABLE
-from .straight import Straight, definition, described
+from .straight import Straight, described
+from .syntax import definition
 from .vectors import Number, neighbours, store_rows
 
 _WIDE, _TUPLE = "a number in every lane", "a list of values"

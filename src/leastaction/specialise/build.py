@@ -29,6 +29,7 @@ from leastaction.joints import dispatch
 from leastaction.kernels.tree.loads import add_wrenches
 from leastaction.compiling.decorators import entry, inlined, kernel
 from leastaction.lie.retraction_exp import gamma2, gammas, half_angle_ratio
+from leastaction.compiling.in_a_row import in_a_row
 from leastaction.compiling.straight import straight
 from leastaction.compiling.together import together
 from leastaction.lie.trig import half_sincos, sincos

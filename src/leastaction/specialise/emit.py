@@ -22,6 +22,7 @@ _BINDING = {"add": 1, "sub": 1, "neg": 1, "mul": 2, "div": 2}
 _MODEL_ARRAYS = ("link", "body", "param", "damping", "armature", "stiffness", "rest")
 _WORK_ARRAYS = ("row", "S0", "S1", "factor", "linear", "art", "q", "d", "r", "z", "target", "load", "step", "live")
 _LONGEST = 110  # characters of an expression before it gets a name of its own
+_IN_A_ROW = 4  # bodies of a chain that one function moves, so that what they pass on stays in registers
 _MOST_SEGMENTS = 8  # loops written one after the other; beyond, one loop with a switch
 
 
@@ -93,12 +94,43 @@ class _Loop:
         """Bodies one after the other that share their code."""
         if not call:
             return
+        if self._is_chain(call, indices):
+            indices = self._add_chain(call, indices)
         lines = [*self._base_lines([call], indices), call]
         if len(indices) == 1:
             self.lines += [f"i = {indices[0]}", *lines]
-        else:
+        elif indices:
             step = indices[1] - indices[0]
             self.lines += [f"for i in range({indices[0]}, {indices[-1] + step}, {step}):", *_indented(lines)]
+
+    def _is_chain(self, call: str, indices: list[int]) -> bool:
+        """Is every body the parent of the next one or of the one before, and are there enough of them?"""
+        if self.masked or "p" not in _arguments(call) or len(indices) < 2 * _IN_A_ROW:
+            return False
+        parents = [int(self.bodies.link[i, PARENT]) for i in indices]
+        step = indices[1] - indices[0]
+        grows = all(self._rule(name, indices) for name in _COLUMN if name in _arguments(call))
+        return grows and step in (1, -1) and all(p == i - 1 for i, p in zip(indices, parents, strict=True))
+
+    def _add_chain(self, call: str, indices: list[int]) -> list[int]:
+        """Some bodies of a chain in one function, then the next ones; returns those that are left over."""
+        step, whole = indices[1] - indices[0], len(indices) // _IN_A_ROW * _IN_A_ROW
+        name = f"{call.partition('(')[0]}_in_a_row"
+        lines, calls = [], []
+        for k in range(_IN_A_ROW):
+            own = _renaming(k)
+            own["p"] = f"i{k - 1 or ''}" if step == 1 and k else f"i{k + 1}" if step == -1 and k + 1 < _IN_A_ROW else own["p"]
+            if k:
+                lines.append(f"{own['i']} = i {'+' if step == 1 else '-'} {k}")
+            for base in _COLUMN:
+                if base in _arguments(call) and (base != "p" or own[base] == _renaming(k)[base]):
+                    lines.append(f"{own[base]} = {self._rule(base, indices, own['i'])}")
+            calls.append(f"{call.partition('(')[0]}({', '.join(own.get(word, word) for word in _arguments(call))})")
+        parameters = ", ".join(dict.fromkeys(word for c in calls for word in _arguments(c)))
+        self.pieces.append("\n".join(["@in_a_row", f"def {name}({parameters}):", *_indented(calls)]))
+        head = f"for i in range({indices[0]}, {indices[whole - 1] + step}, {step * _IN_A_ROW}):"
+        self.lines += [head, *_indented([*lines, f"{name}({parameters})"])]
+        return indices[whole:]
 
     def _add_switch(self, indices: list[int], numbers: list[int]) -> None:
         """One loop; a table says which code each body runs."""
@@ -152,9 +184,13 @@ class _Loop:
         lines = []
         for name, column in _COLUMN.items():
             if name in _words(calls):
-                rule = _affine([(i, int(self.bodies.link[i, column])) for i in indices]) if indices else None
+                rule = self._rule(name, indices) if indices else None
                 lines.append(f"{name} = {rule or f'link[i, {column}]'}")
         return lines
+
+    def _rule(self, name: str, indices: list[int], i: str = "i") -> str | None:
+        """p, j or k of these bodies, as it is computed from i."""
+        return _affine([(body, int(self.bodies.link[body, _COLUMN[name]])) for body in indices], i)
 
 
 def _renaming(lane: int) -> dict[str, str]:
@@ -166,15 +202,15 @@ def _arguments(call: str) -> list[str]:
     return call.partition("(")[2].rstrip(")").split(", ")
 
 
-def _affine(points: list[tuple[int, int]]) -> str | None:
+def _affine(points: list[tuple[int, int]], i: str = "i") -> str | None:
     (i0, x0), (i1, x1) = points[0], points[-1]
     if len(points) == 1:
         return str(x0)
     slope, rest = divmod(x1 - x0, i1 - i0)
-    if rest or any(x != x0 + slope * (i - i0) for i, x in points):
+    if rest or any(x != x0 + slope * (at - i0) for at, x in points):
         return None
     shift = x0 - slope * i0
-    return ("i" if slope == 1 else f"{slope} * i") + (f" - {-shift}" if shift < 0 else f" + {shift}" if shift else "")
+    return (i if slope == 1 else f"{slope} * {i}") + (f" - {-shift}" if shift < 0 else f" + {shift}" if shift else "")
 
 
 # ------------------------------------------------------------------------------------------------ one class
