@@ -55,6 +55,65 @@ def one(first, last, a, b, n, h):
         a[i, 0] = n[i] * y
 
 
+@abreast
+def powers(i, a, n):
+    """As a retraction of a user may be written."""
+    x = a[i, 0]
+    a[i, 1] = x**0.5
+    a[i, 2] = x**3
+    a[i, 3] = x**-1.5
+    a[i, 4] = 2.0 ** n[i]
+
+
+@numba.njit(**OPTIONS)
+def four_powers(first, last, a, n):
+    powers(first, last, a, n)
+
+
+def test_powers():
+    a, n = np.zeros((7, 5)), np.arange(7)
+    a[:, 0] = x = np.linspace(0.1, 4.0, 7)
+    four_powers(0, 7, a, n)
+    np.testing.assert_allclose(a[:, 1:].T, [x**0.5, x**3, x**-1.5, 2.0**n], rtol=4e-16)
+
+
+@abreast
+def read_by_a_number(i, a):
+    a[i, 0] = 100.0
+    for k in range(a.shape[1]):
+        a[i, 3] = a[i, k]
+
+
+@abreast
+def write_after_a_return(i, a):
+    if a[i, 0] > 5.0:
+        return
+    a[i, 1] = 1.0
+
+
+@abreast
+def remainder(i, a):
+    a[i, 0] = a[i, 1] % 2.0
+
+
+@COMPILED
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (read_by_a_number, "a column is read that is not known now"),
+        (write_after_a_return, "written behind a return in a branch"),
+        (remainder, "Mod is no operation that lanes know"),
+    ],
+)
+def test_what_cannot_run_abreast_is_refused_by_name(function, message):
+    @numba.njit
+    def run(last, a):
+        function(0, last, a)
+
+    with pytest.raises(Exception, match=message):
+        run(4, np.zeros((4, 4)))
+
+
 @pytest.mark.parametrize("first", [0, 1, 3])
 @pytest.mark.parametrize("bodies", range(2 * AT_ONCE + 2))
 def test_every_number_of_bodies(first, bodies):

@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import math
+import subprocess
+import sys
 import threading
 import time
 
@@ -134,3 +136,16 @@ def test_who_compiles_generated_code_does_not_wait_for_its_module_with_the_compi
             lock.release()
     thread.join(60)
     assert free and results == [3.0]
+
+
+def test_a_numba_that_lacks_a_pass_compiles_with_the_others():
+    program = """
+from numba.core import untyped_passes
+del untyped_passes.FindLiterallyCalls
+import leastaction
+from leastaction.compiling import numba_lean, numba_private
+assert numba_private.AVAILABLE
+needed, needless = (untyped_passes.IRProcessing, ""), (untyped_passes.WithLifting, "")
+assert numba_lean.needed_passes([needless, needed], lambda: None) == [needed]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -8,7 +8,8 @@
 
 What it does for one body must not depend on what it does for another: it may read and write the rows of body i, and read what nobody
 writes.  It takes arrays and numbers, no records.  Entries of arrays are gathered from the rows of four bodies.  What it writes outside of
-branches goes to memory at its end, four columns of four bodies at a time.  Of bodies that are left over, one runs by itself; two or three
+branches goes to memory at its end, four columns of four bodies at a time; so it writes to columns that are known now, and does not return
+before.  Of bodies that are left over, one runs by itself; two or three
 run in a block whose last lanes repeat the last one.  With compilation switched off, with bounds checks, and where only Numba's public
 interface is used, it is the loop it stands for.
 """
@@ -86,7 +87,8 @@ def _loop(function):
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), scope)
     scope[name].__module__, scope[name].__doc__ = __name__, function.__doc__
-    scope[name].made_from = (False, source), (("one", scope["one"]),)  # by which other processes know it (parts.py)
+    if function.__module__.startswith("leastaction.") and "<" not in function.__qualname__:  # by which other processes know it (parts.py)
+        scope[name].made_from = (False, function.__module__, function.__qualname__, source), ()
     return scope[name]
 
 
@@ -122,9 +124,13 @@ class _Rows(LaneWriter):
         columns = self._columns(array, indices)
         if columns and indices[1] in columns:
             return Number("f", True, columns[indices[1]])
+        if is_wide(indices[0]) and not known(indices[-1]) and any(a.llvm is array.llvm and kept for a, _, kept in self.kept.values()):
+            raise TypeError("abreast, a column is read that is not known now, of an array that has been written to")
         return super().entry(array, indices)
 
     def store(self, array, indices, value):
+        if self.live is not None and not self.nested:
+            raise TypeError("abreast, something is written behind a return in a branch")
         columns = self._columns(array, indices)
         if columns is None or (self.nested and indices[1] not in columns):
             super().store(array, indices, value)

@@ -22,19 +22,23 @@ _USES = 16  # of a pass builder
 
 # passes for what no kernel contains: arrays that are made, blocks `with`, functions to be inlined or taken literally by Numba; and listings
 _NEEDLESS = {
-    untyped_passes.WithLifting, untyped_passes.InlineInlinables, untyped_passes.FindLiterallyCalls, untyped_passes.LiteralUnroll,
-    untyped_passes.LiteralPropagationSubPipelinePass, typed_passes.InlineOverloads, typed_passes.NopythonRewrites,
-    typed_passes.NoPythonSupportedFeatureValidation, typed_passes.AnnotateTypes, typed_passes.DumpParforDiagnostics,
+    "WithLifting", "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass", "InlineOverloads",
+    "NopythonRewrites", "NoPythonSupportedFeatureValidation", "AnnotateTypes", "DumpParforDiagnostics",
 }  # fmt: skip
 # passes for functions inside of functions
-_CLOSURES = {untyped_passes.InlineClosureLikes, untyped_passes.MakeFunctionToJitFunction}
+_CLOSURES = {"InlineClosureLikes", "MakeFunctionToJitFunction"}
 
 
 def needed_passes(passes: list[Any], function: Callable[..., Any]) -> list[Any]:
     """Those of Numba's passes (pass, description) that do something for a kernel."""
     nested = any(isinstance(constant, CodeType) for constant in function.__code__.co_consts)
     needless = _NEEDLESS if nested else _NEEDLESS | _CLOSURES
-    return [each for each in passes if each[0] not in needless]
+    return [each for each in passes if not _is_one_of(needless, each[0])]
+
+
+def _is_one_of(names: set[str], known: Any) -> bool:
+    """Is it a pass of Numba of such a name?  Another version of Numba may not have it."""
+    return known.__name__ in names and known.__module__ in (typed_passes.__name__, untyped_passes.__name__)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ if AVAILABLE:
         from numba.core.targetconfig import ConfigStack
 
         from .numba_lean import lean, needed_passes
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         AVAILABLE = False
         warnings.warn(
             f"this version of Numba lacks a part that leastaction is built on ({error}); its public interface is used instead, "

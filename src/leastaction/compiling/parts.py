@@ -104,7 +104,7 @@ class Store:
 
     def find(self, key: str) -> bytes | None:
         found = self._found.get(key)
-        if found is None and self._look():
+        if found is None and (self._label or self._looked[0] is None) and self._look():  # one look, unless others write meanwhile
             found = self._found.get(key)
         if found is None:
             self._miss()
@@ -160,7 +160,8 @@ class Store:
             self._new |= self._read(path)
         if folder and self._new and self._written_to(folder, f"{os.urandom(8).hex()}{SUFFIX}", self._new):
             for path in pieces:
-                path.unlink(missing_ok=True)
+                with suppress(OSError):  # somebody may be reading it
+                    path.unlink(missing_ok=True)
         return None
 
     def _written_to(self, folder: Path, name: str, what: dict[str, bytes]) -> bool:

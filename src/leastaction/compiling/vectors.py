@@ -5,6 +5,7 @@ any other object: known now.
 """
 
 import ast
+import math
 import operator
 
 import numpy as np
@@ -18,6 +19,7 @@ _LLVM = {"f": _DOUBLE, "i": _INT, "b": _BIT}
 _NUMBA = {"f": types.float64, "i": types.int64, "b": types.boolean}
 _PYTHON = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.BitAnd: operator.and_,
+    ast.Pow: operator.pow,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
@@ -125,14 +127,28 @@ class Vectors:
         return llvm
 
     def operate(self, operation, left, right):
+        if operation not in _FLOATS and operation not in _INTEGERS and operation is not ast.Pow:
+            raise TypeError(f"{operation.__name__} is no operation that lanes know: + - * / ** & and comparisons are")
         if known(left) and known(right):
             return _PYTHON[operation](left, right)
+        if operation is ast.Pow:
+            return self.power(left, right)
         wide = is_wide(left) or is_wide(right)
         if operation is ast.Div or "f" in (kind_of(left), kind_of(right)):
             make = getattr(self.builder, _FLOATS[operation])
             return Number("f", wide, make(self.cast(left, "f", wide), self.cast(right, "f", wide)))
         make = getattr(self.builder, _INTEGERS[operation])
         return Number("i", wide, make(self.cast(left, "i", wide), self.cast(right, "i", wide)))
+
+    def power(self, base, exponent):
+        if known(exponent) and exponent == 0.5:
+            return self.function_of_llvm("sqrt", base)
+        if known(exponent) and exponent in (2, 3):
+            square = self.operate(ast.Mult, base, base)
+            return square if exponent == 2 else self.operate(ast.Mult, square, base)
+        if is_wide(base) or is_wide(exponent):
+            return self.each_lane(math.pow, [base, exponent])
+        return self.compiled(math.pow, [base, exponent])
 
     def compare(self, operation, left, right):
         if (known(left) and known(right)) or operation in (ast.Is, ast.IsNot):
