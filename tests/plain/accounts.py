@@ -215,3 +215,18 @@ def test_functions_that_take_something_else_are_named():
             la.dynamics.forward(model, None, t=time)
     with pytest.raises(LeastActionError, match="at most"):
         la.examples.chain(10**400)
+
+
+@pytest.mark.parametrize("quadrature", ["trapezoid", "midpoint"])
+@pytest.mark.parametrize(
+    "drive", [la.Prescribed("cart", "0.3 * sin(3 * t)"), la.VelocityConstraint("push", ["cart"], "v0 - 0.5 * cos(2 * t)")]
+)
+def test_what_drives_a_mechanism_with_dry_friction_is_accounted_for_in_maximal_coordinates_too(drive, quadrature):
+    mech = la.examples.cart_pole()
+    mech.add_constraint(drive)
+    mech.add_force(la.DryFriction("pole", 0.05))
+    model = mech.compile()
+    given = {"v": model.project_velocity(None, {"pole": 1.0}), "dt": 2e-3, "steps": 150, "strict": True}
+    own, other = (la.simulate(model, integrator=kind(quadrature=quadrature), **given) for kind in (la.Maximal, la.Variational))
+    assert abs(own.work - other.work).max() < 1e-9 and abs(own.dissipated - other.dissipated).max() < 1e-9
+    assert abs(own.work[-1]) > 0.01 and not own.warnings

@@ -51,6 +51,42 @@ def test_the_same_steps_with_constraints_on_velocities(constraint):
     assert off_q < 1e-8 and off_p < 1e-7
 
 
+def cam_of_no_slope():
+    """The row of the cam does not move the joint it ends with."""
+    mech = la.examples.chain(3)
+    mech.add_constraint(la.Cam("link1", "link3", lambda x, sp: x**2 + 0.3))
+    return mech.compile(), {"link1": 0.3, "link2": 0.4}
+
+
+def sticking_cam():
+    mech = la.Mechanism(name="star")
+    mech.add_body("base", joint=la.Revolute((0, 1, 0)), mass=1.0, com=(0.0, 0.0, -0.2), inertia=(0.1, 0.1, 0.1))
+    for k in range(3):
+        rod = {"mass": 0.5, "com": (0.0, 0.0, -0.1), "inertia": (0.01, 0.01, 0.01)}
+        mech.add_body(f"arm{k}", "base", la.Revolute((1, 0, 0)), la.Pose(xyz=(0.3 * k, 0.0, -0.4)), **rod)
+    mech.add_constraint(la.Cam("base", "arm1", lambda x, sp: sp.sin(x) + 0.1))
+    mech.add_force(la.DryFriction("arm1", 5.0))
+    return mech.compile(), {"base": 0.1, "arm0": 0.5}
+
+
+def sticking_gear():
+    mech = la.examples.chain(3)
+    mech.add_constraint(la.Gear("link1", "link3", ratio=2.0))
+    mech.add_force(la.DryFriction("link3", 3.0))
+    return mech.compile(), {"link2": 0.5}
+
+
+@pytest.mark.parametrize("make", [cam_of_no_slope, sticking_cam, sticking_gear], ids=lambda f: f.__name__)
+def test_coordinates_of_joints_on_the_world_may_be_coupled(make):
+    """Their row is eliminated when both bodies are: before, its pivot was zero, or all there was of it the slope of the cam."""
+    model, q = make()
+    start = model.state(model.assemble(q, hold=q.keys()))
+    off_q, off_p = differences(model, start, 1e-2, 6)
+    assert off_q < 1e-9 and off_p < 1e-9
+    run = la.simulate(model, start, dt=1e-2, steps=6, integrator=la.Maximal(**MIDPOINT))
+    assert run.iterations.max() < 12
+
+
 @pytest.mark.parametrize("drive", ["servo", "friction"])
 @pytest.mark.parametrize("constraint", ["none", "Coincident"])
 def test_the_same_steps_with_servos_and_dry_friction(drive, constraint):

@@ -163,6 +163,27 @@ def test_steps_whose_length_follows_the_state(integrator, floating):
     assert abs(step.next_state.t - 0.05) > 1e-3
 
 
+@pytest.mark.parametrize("length", [0.1, 0.03, 0.01, 0.003])
+def test_steps_whose_length_follows_forces_that_change_within_millimetres(length):
+    """And long after the start, where the length of a step is no difference of times."""
+    mech = la.Mechanism(gravity=(0.0, 0.0, 0.0))
+    mech.add_body("block", joint=la.Prismatic((1, 0, 0)), mass=1.0, inertia=(1, 1, 1))
+    mech.add_force(la.UserPotential(lambda q, sp: (100.0 * length) ** 2 * (1 - sp.cos(q[0] / length)), ["block"]))
+    model, integrator, reach = mech.compile(), la.AdaptiveStep(SHARP), 1e-5 * length
+
+    def start(q):
+        return model.state([q], [20.0 * length], t=1e4)
+
+    step = la.linearize(model, integrator, start(0.4 * length), 1e-2)
+    ends = []
+    for q in (0.4 * length - reach, 0.4 * length + reach):
+        sim = la.Simulator(model, start(q), dt=1e-2, integrator=integrator)
+        sim.step()
+        ends.append(np.concatenate([sim.q, sim.state.p]))
+    along = (ends[1] - ends[0]) / (2.0 * reach)
+    assert np.abs(step.A[:, 0] - along).max() < 1e-6 * np.abs(along).max()
+
+
 @pytest.mark.parametrize("base", [SHARP, la.Midpoint(tol=1e-13), la.Maximal(quadrature="midpoint", tol=1e-13)], ids=repr)
 def test_steps_whose_length_follows_the_state_with_a_loop(base):
     mech, q = pinned()

@@ -119,8 +119,11 @@ class Ledger:
 
     def _driving_work(self, t: Array, q: Array, v: Array, inputs: Array, rates: Array, multipliers: Array | None) -> Array:
         """(n,) work of what moves prescribed coordinates: impulses of their rows, times how fast they are driven."""
-        if multipliers is not None and multipliers.shape[1] == rates.shape[1]:
-            return -np.sum(multipliers * 0.5 * (rates[1:] + rates[:-1]), axis=1)
+        count = rates.shape[1]
+        # in maximal coordinates those of the joints come first; what joins bodies there is known better from the equations of motion, but
+        # these do not know what dry friction holds
+        if multipliers is not None and (multipliers.shape[1] == count or self.model.joints_with_dry_friction):
+            return -np.sum(multipliers[:, multipliers.shape[1] - count :] * 0.5 * (rates[1:] + rates[:-1]), axis=1)
         # the integrator did not record impulses: forces of the equations of motion at both ends of a step
         ties, out = tree.make_ties(self.model), np.empty(len(t) - 1)
         for k in range(len(out)):

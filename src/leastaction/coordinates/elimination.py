@@ -34,6 +34,7 @@ class Graph:
     rough: Sequence[int] = ()  #: bodies whose joint has dry friction; the last constraints are the rows that hold them
     middle: bool = False  #: has every body twelve unknowns for what it does half way (kernels/maximal/half_way.py)?
     beside: Sequence[tuple[int, int]] = ()  #: groups that potentials couple
+    grounded: Sequence[int] = ()  #: constraints that act on the world, too
 
     @property
     def n(self) -> int:
@@ -65,15 +66,15 @@ class Front:
     border: tuple[int, ...]
 
 
-def _loop_bodies(graph: Graph, bodies: tuple[int, ...]) -> set[int]:
+def _loop_bodies(graph: Graph, c: int) -> set[int]:
     """Bodies on the tree between those of a closure, without the common ancestor."""
     paths = []
-    for i in bodies:
+    for i in graph.bodies[c]:
         path = [i]
         while path[-1] != 0:
             path.append(graph.parent[path[-1]])
         paths.append(path)
-    if len(paths) == 1:
+    if len(paths) == 1 or c in graph.grounded:
         paths.append([0])
     common = set(paths[0]).intersection(*paths[1:])
     return {i for path in paths for i in path if i not in common}
@@ -117,7 +118,7 @@ def eliminate(graph: Graph, order: str = "fill-reducing") -> list[Front]:
     for i in range(1, n + 1) if not closures or order == "closures-last" else graph.light:
         after[i - 1] = {j - 1 for j in children[i]}
     for k, c in enumerate(closures, start=n):
-        after[k] = set(range(n)) if order == "closures-last" else {i - 1 for i in _loop_bodies(graph, graph.bodies[c])}
+        after[k] = set(range(n)) if order == "closures-last" else {i - 1 for i in _loop_bodies(graph, c)}
 
     waits_for_me: list[list[int]] = [[] for _ in nodes]
     for k, before in enumerate(after):

@@ -142,14 +142,16 @@ def build(
         for _ in _rubbing(model, i):
             add_row(-1, (0.0,) * 3, (0.0,) * 3, 0.0)
 
+    acts_on = [{i for i, which in slots[c[M.FIRST_SLOT] : c[M.FIRST_SLOT] + c[M.SLOTS]]} for c in con]
     graph = Graph(
         parent=[0, *model.tree.link[1:, L.PARENT].tolist()],
         rows=[c[M.ROWS] for c in con],
-        bodies=[tuple(sorted({i for i, which in slots[c[M.FIRST_SLOT] : c[M.FIRST_SLOT] + c[M.SLOTS]] if i > 0})) for c in con],
+        bodies=[tuple(sorted(bodies - {0})) for bodies in acts_on],
         damped=[i for i in range(1, n + 1) if _coupled(model, i)],
         light=[i for i in range(1, n + 1) if _is_light(model, i, com[i])],
         rough=sticking,
         middle=middle,
+        grounded=[c for c, bodies in enumerate(acts_on) if 0 in bodies],
     )
     if middle:
         graph = replace(graph, beside=coupled_by_potentials(model, graph))

@@ -193,7 +193,8 @@ class MaximalStepper(CompiledStepper):
                 f"try a smaller dt"
             )
         scale = float(self.memory[SCALE])
-        errors = np.abs(self.flow.r[6 * len(self.model.bodies) :])
+        rows = 6 * len(self.model.bodies)
+        errors = np.abs(self.flow.r[rows : rows + self.multipliers])
         return (
             f"the residual stays at {residual:.3g} ({residual / scale if scale else np.inf:.2g} of the momenta of all bodies), "
             f"the constraints at {errors.max(initial=0.0):.3g}, after {self.integrator.max_evaluations} evaluations at most; "

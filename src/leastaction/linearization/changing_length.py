@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from ..dynamics import mass_matrix
 from ..errors import ConvergenceError
 from ..integrators import AdaptiveStep
-from ..kernels.stepping.control import first_length
+from ..kernels.stepping.control import LAST_STEP, first_length
 from ..model import Model
 from ..state import State
 from .step_derivatives import difference, moved
 
 Array = NDArray[np.float64]
 
-_REACH = 1e-2  # of the differences, in units of q and v, if the density is a power of them
-_OWN_REACH = 1e-3  # if the user wrote it
+# of the differences, in units of q and v: the first for what is a power of them, the others for springs and functions of the user, which
+# may bend within a millimetre
+_REACHES = (1e-2, 2e-3, 4e-4, 8e-5)
 
 
 def length_of_step(model: Model, integrator: AdaptiveStep, state: State, dt: float, tau: Array) -> tuple[float, Array]:
@@ -38,6 +39,13 @@ def length_of_step(model: Model, integrator: AdaptiveStep, state: State, dt: flo
         q, p = moved(model, state.q, x[:nv]), state.p + M @ x[nv : 2 * nv]
         return np.array([first_length(model.tree, q, p, control, state.t, dt, tau + M @ x[2 * nv :])])
 
-    reach = _OWN_REACH if callable(integrator.density) else _REACH * min(1.0, integrator.speed)
-    by_q, by_v, by_a = np.split(difference(length, 3 * nv, reach)[0], 3)
-    return float(record.t[0]) - state.t, np.concatenate([by_q, *np.linalg.solve(M, np.stack([by_v, by_a], axis=1)).T])
+    h = float(control.clock[LAST_STEP])
+    reaches = [reach * (1.0 if callable(integrator.density) else min(1.0, integrator.speed)) for reach in _REACHES]
+    by_q, by_v, by_a = np.split(_settled([difference(length, 3 * nv, reach)[0] for reach in reaches]), 3)
+    return h, np.concatenate([by_q, *np.linalg.solve(M, np.stack([by_v, by_a], axis=1)).T])
+
+
+def _settled(found: list[Array]) -> Array:
+    """Of estimates by shorter and shorter differences those that agree best with the one before: neither bent nor rounded."""
+    changes = np.abs(np.diff(found, axis=0))
+    return np.take_along_axis(np.array(found[1:]), changes.argmin(axis=0)[None], axis=0)[0]
