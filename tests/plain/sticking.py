@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.reactions.sticking import bounded
+from leastaction.reactions.sticking import bounded, dry_friction
 from leastaction.reference import pendulum
 
 INTEGRATORS = [
@@ -251,3 +251,8 @@ def test_reactions_of_a_simulator():
     sim = la.Simulator(chain(40.0, 6.0), dt=1e-2, q=[0.4, 0.3])
     sim.step()
     assert np.abs(sim.reactions["link2"].drive - 0.5 * WEIGHT * np.sin(0.7)).max() < 1e-9
+
+
+def test_nothing_is_known_where_accelerations_are_not():
+    forces = dry_friction(np.array([0.0, 1.0]), np.zeros(2), 1e-2, lambda forces: np.array([0.0, np.inf]) + forces)
+    assert forces[0] == 0.0 and np.isnan(forces[1])

@@ -37,7 +37,8 @@ def dry_friction(most: Array, v: Array, dt: float, accelerations: Callable[[Arra
     slope = np.empty((len(rough), len(rough)))
     for column, j in enumerate(rough):  # by the whole friction, so that rounding is small beside what it can do
         forces[j] = most[j]
-        slope[:, column] = (accelerations(forces)[rough] - free) / most[j]
+        with np.errstate(invalid="ignore"):  # infinite ones are looked at below
+            slope[:, column] = (accelerations(forces)[rough] - free) / most[j]
         forces[j] = 0.0
     if not np.isfinite(slope).all() or not np.isfinite(free).all():
         forces[rough] = np.nan  # the mass matrix is singular here
