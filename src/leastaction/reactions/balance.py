@@ -5,15 +5,14 @@ Wrenches are (moment, force) about the world's origin in world axes here, so tha
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import listed
 from ..coordinates import ties as tree
 from ..coordinates.network import centres_of_mass
-from ..errors import StateError
 from ..integrators import Integrator, Maximal, Midpoint, Variational
 from ..kernels.constraints import velocities as constrained
 from ..kernels.maximal.evaluate import advance
@@ -23,6 +22,7 @@ from ..kernels.tree.layout import PARENT
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Model
 from .replay import Nodes, Side, both_sides, is_balanced
+from .sticking import dry_friction
 
 Array = NDArray[np.float64]
 
@@ -50,14 +50,9 @@ class Balance(NamedTuple):
 
 
 def balance(integrator: Integrator, nodes: Nodes, dt: float) -> Balance:
-    """By the discrete equations of Variational, Midpoint and Maximal, otherwise (and with servos) by the continuous ones at the nodes."""
-    if sticking := nodes.model.joints_with_dry_friction:
-        raise StateError(
-            f"reactions with dry friction (joint {listed(sticking)}) are not offered: what holds a joint at rest is not recorded; look at "
-            "a model without DryFriction, or with a Damper"
-        )
-    if not is_balanced(integrator, nodes.model) or nodes.model.servos:
-        return _continuous(nodes)
+    """By the discrete equations of the integrator where they balance, otherwise by the continuous ones at the nodes."""
+    if not is_balanced(integrator, nodes.model):
+        return _continuous(nodes, dt)
     ahead, behind = both_sides(integrator, nodes, dt)
     applied, poses, columns = _applied(nodes.model, nodes.q)
     if isinstance(integrator, Midpoint):
@@ -138,18 +133,30 @@ def _motion(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array
     return momenta, inertial, laws
 
 
-def _continuous(nodes: Nodes) -> Balance:
+def _continuous(nodes: Nodes, dt: float) -> Balance:
     """Accelerations and multipliers of the equations of motion at the nodes."""
-    model, tau = nodes.model, nodes.tau.mean(axis=1)
+    model, inputs = nodes.model, nodes.tau.mean(axis=1)
     work, scratch = model.make_work(), np.zeros((len(model.bodies) + 1, 6))
     ties = tree.make_ties(model) if model.closures else None
     a, multipliers = np.zeros_like(nodes.v), np.zeros((len(nodes.t), 0 if ties is None else len(ties.step)))
-    for k, t in enumerate(nodes.t.tolist()):
-        node = (t, nodes.q[k], nodes.v[k], tau[k], scratch, a[k])
+
+    def accelerations(k: int, forces: Array) -> Array:
+        """(nv,) at node k with `forces` (nv,) in the joints beside those of the model; leaves the multipliers in the ties."""
+        row, out = inputs[k].copy(), np.zeros(model.nv)
+        row[: model.nv] += forces
+        node = (float(nodes.t[k]), nodes.q[k], nodes.v[k], row, scratch, out)
         if ties is None:
             evaluate.forward(model.tree, work, *node)
         else:
             constrained.constrained_forward(model.tree, work, ties, *node)
+        return out
+
+    for k in range(len(nodes.t)):
+        forces = np.zeros(model.nv)
+        if model.tree.has_friction:
+            forces = dry_friction(model.tree.friction, nodes.v[k], dt, partial(accelerations, k))
+        a[k] = accelerations(k, forces)
+        if ties is not None:
             multipliers[k] = ties.step
     applied, poses, columns = _applied(model, nodes.q)
     _, inertial, laws = _motion(model, nodes.t, nodes.q, nodes.v, a)

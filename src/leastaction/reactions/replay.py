@@ -55,7 +55,9 @@ class Side(NamedTuple):
 
 
 def is_balanced(integrator: Integrator, model: Model) -> bool:
-    """Are its reactions those of its own discrete equations?"""
+    """Are its reactions those of its own discrete equations?  Not with servos and dry friction: their steps do not go back."""
+    if model.is_actuated:
+        return False
     if isinstance(integrator, Midpoint) and any(b.joint.nq != b.joint.nv for b in model.bodies):
         return False
     return isinstance(integrator, (Variational, Midpoint, Maximal))

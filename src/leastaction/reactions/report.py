@@ -34,7 +34,8 @@ LOADS = ("name", "on", "by", "largest force", "at", "largest moment", "at", "not
 class Reaction:
     """What a joint or a constraint does to a body, at every recorded node, world axes.
 
-    Of a joint it is the whole wrench that its parent gives the body through the joint, so also what motors, springs and dampers do in it.
+    Of a joint it is the whole wrench that its parent gives the body through the joint, so also what motors, springs, dampers and dry
+    friction do in it.
 
     >>> import leastaction as la
     >>> pin = la.simulate(la.examples.chain(1).compile(), dt=1e-2, duration=1.0).reactions["link1"]
@@ -50,7 +51,7 @@ class Reaction:
     wrench: Array | None  #: (T, 6) moment about that point and force; None of constraints on coordinates
     multipliers: Array  #: (T, r) force of every row of the constraint, N for positions, N m for angles; of joints none
     rows: tuple[str, ...]  #: what the rows keep
-    drive: Array  #: (T, nv) of a joint: its part along each freedom, which motors, springs and dampers give it (and Gear, Cam, ...)
+    drive: Array  #: (T, nv) of a joint: its part along each freedom, which motors, springs, dampers, friction give it (and Gear, Cam, ...)
     undetermined: tuple[str, ...]  #: parts that other constraints could carry as well, the smallest multipliers were taken
     _axes: tuple[Model, Poses] = field(repr=False)
 
@@ -112,7 +113,8 @@ class Reactions(Mapping[str, Reaction]):
     """`run.reactions["pin"]`: by the name of a constraint (or its number), of a joint or of a body.  Evaluated when first asked for.
 
     At a node: the impulse of the half steps on both sides of it, divided by the step; for `Variational`, `Midpoint` and `Maximal` by their
-    discrete equations, so that momentum balances to the last digit, else by the equations of motion in the state there.
+    discrete equations, so that momentum balances to the last digit, else, and with servos or dry friction, by the equations of motion in
+    the state there.
 
     >>> import leastaction as la
     >>> run = la.simulate(la.examples.chain(2).compile(), dt=1e-2, duration=1.0)  # two links of 1 kg hang at rest
