@@ -144,7 +144,7 @@ def start_beside(state, x):
     return model.state(q, model.project_velocity(q, la.dynamics.velocity(model, q, p)))
 
 
-def beside(integrator, state, row, steps, directions=3):
+def beside(integrator, state, row, steps, directions):
     """(changes of the start and of the inputs, of the end) along random curves; p at the start has no half impulse yet."""
     model, nv = state.model, state.model.nv
 
@@ -200,14 +200,14 @@ def test_a_first_step_and_a_run(make, integrator):
     one, steps = la.linearize(model, integrator, state, DT, row), la.linearize(run)
     assert steps.A.shape == (STEPS, 2 * model.nv, 2 * model.nv) and steps.B.shape == (STEPS, 2 * model.nv, len(row))
     assert off(steps.A[0], one.A) < 1e-8 and off(steps.B[0], one.B) < 1e-8
-    before, after = beside(integrator, state, row, 1)
+    before, after = beside(integrator, state, row, 1, 2)
     assert off(np.hstack([one.A, one.B]) @ before, after) < 1e-7
     A, B = np.eye(2 * model.nv), np.zeros_like(one.B)
     for k in range(STEPS):
         A, B = steps.A[k] @ A, steps.A[k] @ B + steps.B[k]
         assert np.abs(increment(model, run.q[k + 1], steps[k].next_state.q)).max() < 1e-11
         assert np.abs(steps[k].next_state.p - run.p[k + 1]).max() < 1e-9 * (1e-3 + np.abs(run.p).max())
-    before, after = beside(integrator, state, row, STEPS)
+    before, after = beside(integrator, state, row, STEPS, 1)
     assert off(np.hstack([A, B]) @ before, after) < 1e-7
 
 
