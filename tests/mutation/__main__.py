@@ -146,7 +146,7 @@ TESTS = {
         "trapezoid_loops::test_order_and_closure",
     ),
     "kernels/tree": [*_LINEARISED, *_TREES],
-    "kernels/tree/actuation": [*_plain("maximal_servos"), "tests/physics/test_actuation.py"],
+    "kernels/tree/actuation": [*_plain("maximal_servos", "linearized_drives"), "tests/physics/test_actuation.py"],
     "kernels/tree/articulated": [_ACTION, *_plain("closing_joints")],
     "kernels/tree/dense_slopes": [*_LINEARISED, *_LAWS],
     "kernels/tree/law": _LAWS,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-LONG = ("arguments", "dampers", "extended", "linearized_steps", "midpoint_joints", "trapezoid_loops")  # a minute and more each: make public
+# a minute and more each: make public
+LONG = ("arguments", "dampers", "extended", "linearized_drives", "linearized_steps", "midpoint_joints", "trapezoid_loops")
 FILES = sorted(p for p in (Path(__file__).parent.parent / "plain").glob("*.py") if p.name != "__init__.py")
 
 

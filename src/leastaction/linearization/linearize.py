@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import overload
 
 import numpy as np
@@ -11,30 +11,24 @@ from numpy.typing import NDArray
 
 from ..checks import listed, numbers, shown, time_step
 from ..dynamics.discrete import increment
-from ..errors import ConvergenceError, StateError
+from ..errors import StateError
 from ..integrators import AdaptiveStep, Composition, Integrator, Maximal, Midpoint, Trapezoid, Variational
 from ..integrators.explicit import Explicit
-from ..kernels.maximal.evaluate import advance, increments_between
+from ..kernels.maximal.evaluate import increments_between
 from ..kernels.tree.step_maps import Steps
 from ..lie.retractions import NAMES as RETRACTIONS
 from ..model import Coordinates, Model, takes_model
 from ..state import State, checked_state
 from ..trajectory import Trajectory
 from .changing_length import length_of_step
-from .constraint_derivatives import Curvature, RowsOverStep, project_momentum, rows, rows_over_step
+from .driven_runs import driven_steps
 from .explicit_steps import explicit_step
-from .step_derivatives import (
-    StepDerivatives,
-    difference,
-    has_step_maps,
-    maps_of_steps,
-    midpoint_derivatives,
-    trapezoid_derivatives,
-    variational_derivatives,
-)
+from .implicit_steps import Implicit, Step, refuse_new_charts
+from .modes import beginning
+from .result import Linearization, Linearizations
+from .step_derivatives import difference, has_step_maps, maps_of_steps
 
 Array = NDArray[np.float64]
-_Implicit = Midpoint | Trapezoid | Variational  # whose equations are differentiated
 
 _ROUNDING = 1e-11  # of the largest momentum: what rounding may leave of the equations
 _CORRECTIONS = 20  # by Newton's method, at most; rounding stops it after four or five
@@ -42,80 +36,25 @@ _LENGTHENED = 0.05  # by which fraction steps are made longer and shorter to dif
 _SHORT = 0.5  # rad or m: a step that moves no joint further has no other solution nearby
 
 
-@dataclass(repr=False)
-class Linearization:
-    """x_{k+1} = A x_k + B tau_k around one step, x = (dq, dp): small changes of the configuration and the momenta.
-
-    dq is a difference of coordinates, on ball and free joints left-trivialised (q exp(dq)), so that A is (2 nv, 2 nv) for every
-    mechanism.  p is the momentum of the discrete equations, as in `run.p`: with constraints it is the one they allow, and A takes what
-    they allow before the step to what they allow after it.
-
-    Of `AdaptiveStep` it is the first step of a simulation: how long it is follows from (q, p) and tau, so that the states after it belong
-    to different times.
-
-    >>> import leastaction as la
-    >>> model = la.examples.chain(1).compile()
-    >>> step = la.linearize(model, la.Variational(), model.state(), dt=1e-2)
-    >>> import numpy as np
-    >>> np.abs(np.linalg.eigvals(step.A)).round(6)  # hanging: it swings and neither grows nor fades
-    array([1., 1.])
-    """
-
-    A: Array  #: (2 nv, 2 nv) derivative of (q, p) after the step in (q, p) before it
-    B: Array  #: (2 nv, nv) derivative in the joint forces tau, constant over the step
-    multipliers: Array  #: (m,) impulses of the constraints over the step, those at both its ends together; over dt the forces half way
-    C: Array  #: (m, 2 nv) derivative of the multipliers in (q, p)
-    D: Array  #: (m, nv) derivative of the multipliers in tau
-    next_state: State  #: where the step leads
-
-    def __repr__(self) -> str:
-        return f"<Linearization of {self.next_state.model.name!r}: A {self.A.shape}, B {self.B.shape}, {len(self.multipliers)} multipliers>"
-
-
-@dataclass(repr=False)
-class Linearizations:
-    """The linearised steps of a run, arrays with one more axis than those of `Linearization`: A[k] belongs to the step from node nodes[k].
-
-    `steps[k]` is the `Linearization` of one of them.
-
-    >>> import leastaction as la
-    >>> steps = la.linearize(la.simulate(la.examples.cart_pole().compile(), dt=1e-2, steps=3, q={"pole": 0.1}))
-    >>> steps.A.shape, steps[0].A.shape
-    ((3, 4, 4), (4, 4))
-    """
-
-    A: Array  #: (N, 2 nv, 2 nv)
-    B: Array  #: (N, 2 nv, nv)
-    multipliers: Array  #: (N, m)
-    C: Array  #: (N, m, 2 nv)
-    D: Array  #: (N, m, nv)
-    nodes: NDArray[np.int64]  #: (N,) nodes of the run that the steps start from
-    next_states: Sequence[State]  #: where they lead
-
-    def __len__(self) -> int:
-        return len(self.A)
-
-    def __getitem__(self, k: int) -> Linearization:
-        return Linearization(self.A[k], self.B[k], self.multipliers[k], self.C[k], self.D[k], self.next_states[k])
-
-    def __repr__(self) -> str:
-        return f"<Linearizations of {len(self)} steps: A {self.A.shape}, B {self.B.shape}, {self.C.shape[1]} multipliers>"
-
-
 @overload
-def linearize(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization: ...
+def linearize(
+    model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None, *, targets: Coordinates = None
+) -> Linearization: ...
 
 
 @overload
 def linearize(model: Trajectory, *, nodes: Sequence[int] | slice | None = None) -> Linearizations: ...
 
 
-def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=None):
+def linearize(model, integrator=None, state=None, dt=None, tau=None, *, targets=None, nodes=None):
     """Derivatives of one step of an integrator from `state` under the joint forces tau, or of the steps of a run.
+
+    tau, targets: joint forces and targets of servos as `Model.inputs` takes them, or tau a row of inputs.
 
     `Variational`, `Midpoint`, `Maximal`, `Trapezoid`, `FloatingBase`, a `Composition` of one of them and `AdaptiveStep`.  Exact, by the
     implicit function theorem on the solved discrete equations; see step_derivatives.py for what is differenced, and changing_length.py.
-    Explicit integrators, of mechanisms without constraints: their steps are differenced.
+    Explicit integrators, of mechanisms without constraints: their steps are differenced.  With servos and dry friction the step is
+    linearised in the mode it was solved in; a state that comes from a run, `run.state()` or `Simulator.state`, knows what was before it.
 
     >>> import leastaction as la
     >>> model = la.examples.cart_pole().compile()
@@ -131,18 +70,18 @@ def linearize(model, integrator=None, state=None, dt=None, tau=None, *, nodes=No
     (20, 4, 4)
     """
     if isinstance(model, Trajectory):
-        if not (integrator is None and state is None and dt is None and tau is None):
+        if any(given is not None for given in (integrator, state, dt, tau, targets)):
             raise StateError("linearize(run) takes integrator, states, dt and joint forces from the run; give nothing but nodes=")
         return _along(model, nodes)
     if nodes is not None:
         raise StateError(f"nodes = {shown(nodes)} are those of a run: linearize(run, nodes=...)")
-    return _of_step(model, integrator, state, dt, tau)
+    return _of_step(model, integrator, state, dt, tau, targets)
 
 
 @takes_model
-def _of_step(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates = None) -> Linearization:
+def _of_step(model: Model, integrator: Integrator, state: State, dt: float, tau: Coordinates, targets: Coordinates) -> Linearization:
     dt = time_step(dt)
-    forces = model.velocities(tau, "tau")
+    forces = model.inputs(tau, targets)
     _check(model, integrator)
     checked_state(state, model)
     if isinstance(integrator, (Composition, Maximal)):  # other equations are differentiated, but what it refuses to simulate is refused
@@ -157,15 +96,14 @@ def _linearized(model: Model, integrator: Integrator, state: State, dt: float, t
         return _of_changing_length(model, integrator, state, dt, tau)
     if isinstance(integrator, Explicit):
         A, B, end = explicit_step(model, integrator, state, dt, tau)
-        _refuse_new_charts(model, state.q[None], end.q[None])
-        none = np.zeros((0, 3 * model.nv))
+        refuse_new_charts(model, state.q[None], end.q[None])
+        none = np.zeros((0, 2 * model.nv + len(tau)))
         return Linearization(A, B, none[:, 0], none[:, : 2 * model.nv], none[:, 2 * model.nv :], end)
     base = _in_joint_coordinates(integrator)
     if isinstance(base, Variational) and has_step_maps(base, model):
         return _mapped(model, base, state, dt, tau)
-    step = _Step(model, base, state, dt, tau)
-    step.polish()
-    return step.linearization()
+    start, kick = beginning(model, integrator, state, dt)
+    return Step(model, base, start, dt, tau, kick).polish().linearization()
 
 
 def _mapped(model: Model, integrator: Variational, state: State, dt: float, tau: Array) -> Linearization:
@@ -182,13 +120,13 @@ def _mapped(model: Model, integrator: Variational, state: State, dt: float, tau:
     charted = any(body.joint.charts > 1 for body in model.bodies)
     found = None if charted else corrected(np.zeros(model.nv))
     if found is None or not found.left[0] < _solved(integrator) or not np.abs(found.d).max(initial=0.0) < _SHORT:
-        found = corrected(_Step(model, integrator, state, dt, tau).d)
+        found = corrected(Step(model, integrator, state, dt, tau).d)
     none, nv = np.zeros((0, 3 * model.nv)), model.nv
     end = State(model, state.t + dt, found.q_end[0], found.p_end[0])
     return Linearization(found.A[0], found.B[0], none[:, 0], none[:, : 2 * nv], none[:, 2 * nv :], end)
 
 
-def _solved(integrator: Variational) -> float:
+def _solved(integrator: Implicit) -> float:
     """Residual, relative to the largest momentum, of a step that is taken as it is."""
     return max(10.0 * integrator.tol, _ROUNDING)
 
@@ -211,14 +149,9 @@ def _check(model: Model, integrator: Integrator) -> None:
             f"Maximal cannot be linearised with the retraction {base.retraction!r}, whose momenta are not those of a step in joint "
             f"coordinates; use one of {', '.join(map(repr, RETRACTIONS))}"
         )
-    if model.is_actuated:
-        raise StateError(
-            f"steps of {model.name!r} are not differentiable where a servo meets its limit or a joint sticks, so models with servos or dry "
-            "friction are not linearised; linearise the mechanism without them, with Spring and Damper for servos within their limits"
-        )
 
 
-def _in_joint_coordinates(integrator: Integrator) -> _Implicit:
+def _in_joint_coordinates(integrator: Integrator) -> Implicit:
     """The integrator whose equations are differentiated.
 
     A stationary point of the action under the constraints of the joints is one in joint coordinates: a step of `Maximal` is that of
@@ -270,7 +203,7 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
     model, integrator, dt = run.model, run.integrator, run.dt
     _check(model, integrator)
     chosen = _chosen(run, nodes)
-    rows = np.zeros((1, model.nv)) if run.tau is None else run.tau[:, : model.nv]
+    rows = model.inputs()[None] if run.tau is None else run.tau
     tau = rows if len(rows) == 1 else rows[chosen * run.every]
     p = run.p[chosen]
     if isinstance(integrator, AdaptiveStep) and integrator.controller == "reversible":
@@ -284,9 +217,11 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
         state = State.with_velocity(model, float(run.t[chosen[k]]), run.q[chosen[k]], p[k], run.v[chosen[k]])
         return _linearized(model, base, state, dt, tau[k if len(tau) > 1 else 0])
 
+    if model.is_actuated and not isinstance(base, (AdaptiveStep, Composition, Explicit)):
+        return _stacked(driven_steps(run, base, chosen, rows, _solved(base)), chosen)
     if isinstance(base, Variational) and has_step_maps(base, model) and run.every == 1:
         q, after, nv = run.q[chosen], run.q[chosen + 1], model.nv
-        _refuse_new_charts(model, q, after, chosen)
+        refuse_new_charts(model, q, after, chosen)
         d, ends = np.zeros((len(q), nv)), _Nodes(run, chosen + 1)
         increments_between(model.tree, q, after, d)
         steps = maps_of_steps(base, model, run.t[chosen], q, p, tau, d, dt)
@@ -295,7 +230,10 @@ def _along(run: Trajectory, nodes: Sequence[int] | slice | None) -> Linearizatio
             steps.A[k], steps.B[k], ends.others[int(k)] = step.A, step.B, step.next_state
         none = np.zeros((len(q), 0, 3 * nv))
         return Linearizations(steps.A, steps.B, none[:, :, 0], none[:, :, : 2 * nv], none[:, :, 2 * nv :], chosen, ends)
-    each = [solved_anew(k) for k in range(len(chosen))]
+    return _stacked([solved_anew(k) for k in range(len(chosen))], chosen)
+
+
+def _stacked(each: Sequence[Linearization], chosen: NDArray[np.int64]) -> Linearizations:
     A, B, lam, C, D = (np.array([getattr(step, name) for step in each]) for name in ("A", "B", "multipliers", "C", "D"))
     return Linearizations(A, B, lam, C, D, chosen, [step.next_state for step in each])
 
@@ -332,92 +270,3 @@ class _Nodes(Sequence[State]):
     def __getitem__(self, k):
         k = range(len(self))[k]
         return self.others[k] if k in self.others else self.run.state(int(self.nodes[k]))
-
-
-def _refuse_new_charts(model: Model, q0: Array, q1: Array, nodes: NDArray[np.int64] | None = None) -> None:
-    """q0, q1: (N, nq) before and after steps, which start from these nodes of a run."""
-    for body in model.bodies:
-        last = model.q_slice(body.joint_name).stop - 1
-        if body.joint.charts > 1 and (changes := np.flatnonzero(q0[:, last] != q1[:, last])).size:
-            where = "this step" if nodes is None else f"the step from node {nodes[changes[0]]}"
-            raise StateError(
-                f"joint {body.joint_name!r} changes its coordinates in {where}, so it has no single set of them to differentiate in; "
-                "linearise from the state after it"
-            )
-
-
-# -------------------------------------------------------------------------------------------------------------- one step
-
-
-class _Step:
-    """One solved step and the equations it solves."""
-
-    def __init__(self, model: Model, integrator: _Implicit, state: State, dt: float, tau: Array):
-        self.model, self.integrator, self.state, self.dt, self.tau = model, integrator, state, dt, tau
-        stepper = integrator.start(model, state, dt)
-        record = stepper.make_record(1, 1)
-        result = stepper.advance(1, tau[None], record)
-        if result.failure:
-            message = f"the step to linearise, of dt = {dt:g} s from t = {state.t:g} s, was not solved: {result.failure}"
-            raise ConvergenceError(message, step=0, time=state.t, residual=result.residual)
-        _refuse_new_charts(model, state.q[None], record.q[:1])
-        self.d = stepper.work.d.copy()
-        self.ties = stepper.ties
-        self.lam = np.zeros(0) if self.ties is None else self.ties.lam.copy()
-        self.J0 = rows(model, self.ties, state.q, state.t)[1]
-
-    def polish(self) -> None:
-        """One more Newton correction: the solver stops at its tolerance, derivatives deserve the last digits."""
-        s, held = self._derivatives(), self._rows()
-        r = s.leaving - self.state.p - self.J0.T @ self.lam
-        x = np.linalg.solve(self._matrix(s, held), -np.concatenate([r, held.value]))
-        q1 = self.end()
-        advance(self.model.tree, q1, x[: self.model.nv])
-        self.d = increment(self.model, self.state.q, q1)
-        self.lam = self.lam + x[self.model.nv :]
-
-    def linearization(self) -> Linearization:
-        nv, half = self.model.nv, 0.5 * self.dt
-        s, held = self._derivatives(), self._rows()
-        bent = s.P00
-        if self.ties is not None:
-            bent = bent - Curvature(self.model, self.ties, self.state.q, self.state.t).of_impulse(self.lam)
-        right = np.zeros((nv + len(self.lam), 3 * nv))  # what changes the equations: dq, dp, dtau
-        right[:nv] = np.hstack([-bent, np.eye(nv), half * np.eye(nv)])
-        right[nv:, :nv] = -held.by_q0
-        x = np.asarray(np.linalg.solve(self._matrix(s, held), right), dtype=np.float64)
-        moved = x[:nv]
-        momenta = s.P11 @ moved
-        momenta[:, :nv] += s.P10
-        momenta[:, 2 * nv :] += half * np.eye(nv)
-        p1, lam, impulses = s.arriving, self.lam, x[nv:]
-        if self.ties is not None:
-            allowed = project_momentum(Curvature(self.model, self.ties, self.end(), self.state.t + self.dt), p1)
-            # the step starts and ends with momenta the constraints allow: at its end they take the other half of their impulse
-            lam, impulses = lam + allowed.impulse, impulses + allowed.impulse_by_q @ moved + allowed.impulse_by_p @ momenta
-            p1, momenta = allowed.p, allowed.p_by_q @ moved + allowed.p_by_p @ momenta
-        both = np.vstack([moved, momenta])
-        end = State(self.model, self.state.t + self.dt, self.end(), p1)
-        return Linearization(both[:, : 2 * nv], both[:, 2 * nv :], lam, impulses[:, : 2 * nv], impulses[:, 2 * nv :], end)
-
-    def end(self) -> Array:
-        q1 = self.state.q.copy()
-        advance(self.model.tree, q1, self.d)
-        return q1
-
-    def _derivatives(self) -> StepDerivatives:
-        where = (self.model, self.state.q, self.d, self.dt, self.tau, self.state.t)
-        if isinstance(self.integrator, Midpoint):
-            return midpoint_derivatives(self.integrator, *where)
-        if isinstance(self.integrator, Trapezoid):
-            return trapezoid_derivatives(self.integrator, *where)
-        return variational_derivatives(self.integrator, *where)
-
-    def _rows(self) -> RowsOverStep:
-        retraction = RETRACTIONS[self.integrator.retraction] if isinstance(self.integrator, Variational) else 0
-        return rows_over_step(self.model, self.ties, self.state.q, self.d, self.end(), self.state.t, self.dt, retraction)
-
-    def _matrix(self, s: StepDerivatives, held: RowsOverStep) -> Array:
-        """Of the equations  leaving - Dh(q0)' lam = p0,  h(q0, q1) = 0."""
-        m = len(self.lam)
-        return np.block([[s.P01, -self.J0.T], [held.by_q1, np.zeros((m, m))]])

@@ -278,7 +278,7 @@ def _increment_derivatives(model: Model, d: Array, at_end: bool) -> tuple[Array,
 def has_step_maps(integrator: Midpoint | Variational, model: Model) -> bool:
     """Is the map of a step linearised by sweeps over the tree alone?  Otherwise by the four matrices."""
     tree = model.tree
-    couples = len(tree.pair_on) or len(tree.energy_at) or len(tree.custom) or len(tree.law_on) or model.closures
+    couples = len(tree.pair_on) or len(tree.energy_at) or len(tree.custom) or len(tree.law_on) or model.closures or model.is_actuated
     return isinstance(integrator, Variational) and integrator.quadrature == "trapezoid" and not couples
 
 
