@@ -122,3 +122,9 @@ def test_a_chain_moves_as_with_the_general_kernels(name):
     np.testing.assert_allclose(ours.p, theirs.p, rtol=0, atol=1e-11 * np.abs(theirs.p).max())
     a, b = (la.dynamics.forward(m, q, v, tau) for m in (own, model))
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
+
+
+def test_in_batches_the_lanes_belong_to_members():
+    """Code for them is made and read, without a function for several bodies."""
+    model = la.examples.chain(10).compile().specialise()
+    assert "@in_a_row" not in inspect.getsource(model.specialised.lanes_module("exp", 4))

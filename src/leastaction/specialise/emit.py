@@ -55,7 +55,7 @@ class _Loop:
     """A sweep as source: `pieces` are the functions of its classes, `lines` the loops that call them."""
 
     def __init__(self, sweep: Sweep, bodies: Bodies, name: str, unit: Unit):
-        self.bodies, self.name, self.masked = bodies, name, unit.masked
+        self.bodies, self.name, self.masked, self.in_lanes = bodies, name, unit.masked, unit.in_lanes
         self.pieces: list[str] = []
         self.lines: list[str] = []
         self._possible = [*_MODEL_ARRAYS, *_WORK_ARRAYS, *unit.parameters.replace("m, w", "").replace(",", " ").split(), "i", *_COLUMN]
@@ -105,7 +105,7 @@ class _Loop:
 
     def _is_chain(self, call: str, indices: list[int]) -> bool:
         """Is every body the parent of the next one or of the one before, and are there enough of them?"""
-        if self.masked or "p" not in _arguments(call) or len(indices) < 2 * _IN_A_ROW:
+        if self.in_lanes or "p" not in _arguments(call) or len(indices) < 2 * _IN_A_ROW:
             return False
         parents = [int(self.bodies.link[i, PARENT]) for i in indices]
         step = indices[1] - indices[0]
