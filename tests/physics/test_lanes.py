@@ -42,7 +42,7 @@ for seed in range(5):
     work, start = model.make_work(), model.state(q=q, v=v)
     work.q[:], work.target[:], work.d[:] = start.q, start.p, H * start.v
     w = LaneWork(**{name: getattr(work, name, np.zeros(1)) for name in LaneWork._fields})
-    a = Arrays(model.tree, w, make_memory(0.0), np.zeros(2), np.zeros(1, dtype=np.int64), integrator.numbers(H))
+    a = Arrays(model.tree, w, make_memory(0.0), np.zeros(2), np.zeros(1, dtype=np.int64), integrator.numbers(H, patient=True))
     block = Block(np.zeros(STEPS), np.zeros((STEPS, model.nq)), np.zeros((STEPS, model.nv)), np.zeros(STEPS, dtype=np.int64))
     several_steps(model.specialised.lanes_module(retraction, 1).SWEEPS, a, block, tau[None], STEPS)
     errors.append([

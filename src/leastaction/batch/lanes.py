@@ -82,7 +82,8 @@ class LaneWorker:
         self.group, self.members, self.nodes = group, group.members, group.nodes
         stepper, model, lanes = group.new_stepper(), group.asked.model, group.lanes
         assert model.specialised is not None
-        arrays, piece = make_arrays(model.tree, model.make_work(), stepper.arrays.options, lanes)
+        options = stepper.arrays.options._replace(patient=1)  # as all code for one mechanism (specialise/build.py)
+        arrays, piece = make_arrays(model.tree, model.make_work(), options, lanes)
         w, memory = arrays.w, arrays.memory
         starts = [memory[START], memory[TIME], *w.q, *w.target, *w.d]  # in the order of VariationalStepper.place_starts
         at = [(part.ctypes.data - piece.ctypes.data) // 8 for part in starts]
