@@ -162,7 +162,7 @@ def four_bars(segments=(1, 2, 5, 10, 20, 50), repeats: int = 2, duration: float 
             if case.failure:
                 row += ["-"] * 4
             else:
-                run = la.simulate(case.model, dt=1e-2, steps=steps, integrator=case.integrator)
+                run = la.simulate(case.model, dt=1e-2, steps=steps, integrator=case.integrator, assembly="ignore")
                 each = 1e6 * case.seconds / n
                 row += [f"{each:.3g}", f"{each / case.evaluations:.3g}", f"{case.evaluations:.2f}", f"{run.constraint_error.max():.1e}"]
             section.rows.append([*row, other.text if other else "-"])

@@ -90,6 +90,6 @@ def test_advice(model):
     run = la.simulate(planar, steps=2, **START)
     assert "specialise" not in str(run)
     run.elapsed = 100.0
-    assert "would have saved about 27 s" in str(run) and 0.0 < seconds_saved(model.tree, 400.0) < seconds_saved(planar.tree, 400.0)
+    assert "would have saved about 34 s" in str(run) and 0.0 < seconds_saved(model.tree, 400.0) < seconds_saved(planar.tree, 400.0)
     run.model = planar.specialise()
     assert "specialise()" not in str(run)

@@ -7,7 +7,7 @@ import numpy as np
 from ..joints import ALL, Fixed, Revolute
 from ..kernels.tree.layout import KIND, PARENT, PLACE_R, Tree
 
-PLANAR, SPATIAL = 0.58, 0.9  #: time of a step over that with the general kernels, the less favourable ones of each kind
+PLANAR, SPATIAL = 0.51, 0.9  #: time of a step over that with the general kernels, the less favourable ones of each kind
 MAKING = 15.0  #: s until the code is there the first time
 _WORTH_SAYING = 5.0  # s
 
