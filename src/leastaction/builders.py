@@ -22,6 +22,9 @@ from .pose import Pose
 if TYPE_CHECKING:
     from .symbolic.potential import PotentialExpression
 
+#: of so many coordinates: may the function move what it holds?  None: it may
+Driven = Callable[[int], bool] | None
+
 
 class _Places:
     """Where bodies and frames are: name -> (body row, pose in its canonical frame)."""
@@ -82,15 +85,20 @@ class ConstraintBuilder(_Places):
         rows = (Row(-1, "ratio"),)
         self.closures.append(closures.Closure(name, closures.GEAR, world, world, rows, (found[0], found[1]), (ratio, offset)))
 
-    def add_function(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any]) -> None:
-        """h(q, t) = 0; `compile_function(number of coordinates)` gives the compiled function."""
-        self._add_function(name, closures.COORDINATES, joint_names, compile_function, Row(-1, ""))
+    def add_function(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any], driven: Driven = None) -> None:
+        """h(q, t) = 0; `compile_function(number of coordinates)` gives the compiled function.
 
-    def add_speeds(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any]) -> None:
-        """g(q, v, t) = A(q, t) v - b(q, t) = 0, likewise."""
-        self._add_function(name, closures.SPEEDS, joint_names, compile_function, Row(SPEED, ""))
+        driven(number of coordinates): does h know the time?  If not, it does no work, and the account of the energy need not look at it.
+        """
+        self._add_function(name, closures.COORDINATES, joint_names, compile_function, driven)
 
-    def _add_function(self, name: str, kind: int, joint_names: tuple[str, ...], compile_function: Callable[[int], Any], row: Row) -> None:
+    def add_speeds(self, name: str, joint_names: tuple[str, ...], compile_function: Callable[[int], Any], driven: Driven = None) -> None:
+        """g(q, v, t) = A(q, t) v - b(q, t) = 0, likewise; driven: is there a b?"""
+        self._add_function(name, closures.SPEEDS, joint_names, compile_function, driven)
+
+    def _add_function(
+        self, name: str, kind: int, joint_names: tuple[str, ...], compile_function: Callable[[int], Any], driven: Driven
+    ) -> None:
         arguments: list[tuple[int, int]] = []
         for joint_name in joint_names:
             joint, i = self._find_joint(joint_name, name)
@@ -102,7 +110,11 @@ class ConstraintBuilder(_Places):
             arguments.extend((self._first_q[i] + j, self._first_v[i] + j) for j in range(joint.nv))
         world = (0, Pose())
         function = compile_function(len(arguments))
-        self.closures.append(closures.Closure(name, kind, world, world, (row,), function=function, arguments=tuple(arguments)))
+        row = Row(SPEED if kind == closures.SPEEDS else -1, "")
+        moves = driven is None or driven(len(arguments))
+        self.closures.append(
+            closures.Closure(name, kind, world, world, (row,), function=function, arguments=tuple(arguments), driven=moves)
+        )
 
     def add_skate(self, name: str, frame: str, direction: NDArray[np.float64], on: str = "world") -> None:
         """The origin of the frame does not move along the direction (of the frame), as seen from the body of `on`."""

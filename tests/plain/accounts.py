@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.assembly.ledger import Ledger, may_change
 from leastaction.errors import ConvergenceError, LeastActionError, StateError
 from leastaction.integrators import accounts
 from leastaction.testing.every_integrator import every_integrator, in_short
@@ -230,3 +231,20 @@ def test_what_drives_a_mechanism_with_dry_friction_is_accounted_for_in_maximal_c
     own, other = (la.simulate(model, integrator=kind(quadrature=quadrature), **given) for kind in (la.Maximal, la.Variational))
     assert abs(own.work - other.work).max() < 1e-9 and abs(own.dissipated - other.dissipated).max() < 1e-9
     assert abs(own.work[-1]) > 0.01 and not own.warnings
+
+
+def test_only_what_knows_the_time_or_a_speed_of_its_own_drives():
+    mech = la.examples.cart_pole()
+    for constraint in (
+        la.Prescribed("cart", "0.3 * sin(3 * t)"), la.Prescribed("pole", 0.2), la.Cam("cart", "pole", lambda x, sp: sp.sin(x)),
+        la.SymbolicConstraint("moved", ["pole"], lambda q, t, sp: q[0] - t), la.VelocityConstraint("pushed", ["cart"], "v0 - cos(2 * t)"),
+        la.VelocityConstraint("even", ["cart"], "v0 - 1"), la.VelocityConstraint("held", ["cart"], "v0 * cos(q0)"),
+        la.VelocityConstraint("apart", ["cart"], "v0 - 2 * (v0 + t) + 2 * t"),
+    ):  # fmt: skip
+        mech.add_constraint(constraint)
+    assert [closure.driven for closure in mech.compile().closures] == [True, False, False, True, True, True, False, False]
+
+
+def test_nobody_keeps_account_of_constraints_that_only_hold():
+    car = la.examples.car().compile()
+    assert not may_change(car, None) and Ledger(car, True, car.neutral(), 0.0)._ties is None

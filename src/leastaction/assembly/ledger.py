@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints.base import COORDINATES, SPEEDS
 from ..coordinates import ties as tree
 from ..dynamics import forward
 from ..dynamics.discrete import increment
@@ -48,7 +47,7 @@ def _working(model: Model) -> list[bool]:
 
 def may_change(model: Model, inputs: Array | None) -> bool:
     """Can anything change the energy of a run under these inputs, (1 or steps, ...) or none?"""
-    driven = any(closure.kind in (COORDINATES, SPEEDS) for closure in model.closures)
+    driven = any(closure.driven for closure in model.closures)
     pushed = model.servos or (inputs is not None and inputs[:, : model.nv].any())
     return bool(pushed or driven or acts(model) or loses(model) or model.tree.has_friction)
 
@@ -64,7 +63,7 @@ class Ledger:
         self._first = True  # no force of a servo is known from before
         self._applied = _Powers(model, _working(model), laws_only=False) if acts(model) else None
         self._lost = _Powers(model, model.law_losses, laws_only=True) if any(model.law_losses) else None
-        driven = any(closure.kind in (COORDINATES, SPEEDS) for closure in model.closures)
+        driven = any(closure.driven for closure in model.closures)
         self._ties = tree.make_ties(model, reduce(model, q, t).closures) if driven else None
         self._scratch = model.make_work() if driven else None
 

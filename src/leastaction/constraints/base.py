@@ -55,6 +55,7 @@ class Closure:
     numbers: tuple[float, ...] = ()
     function: Any = None  #: COORDINATES: compiled h(q, t), see symbolic/constraint_module.py; SPEEDS: g(q, v, t); JOINT: the joint
     arguments: tuple[tuple[int, int], ...] = ()  #: places of its arguments in q and in v
+    driven: bool = False  #: may the function move what it holds: does h know the time, has g a part without velocities?
 
     @property
     def size(self) -> int:

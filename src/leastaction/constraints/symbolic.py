@@ -54,7 +54,14 @@ class SymbolicConstraint(Constraint):
         return self.expression(*arguments)
 
     def apply(self, builder) -> None:
-        builder.add_function(self.name, self.joints, self._compile)
+        builder.add_function(self.name, self.joints, self._compile, self._is_driven)
+
+    def _of_symbols(self, q: tuple[Any, ...], t: Any) -> Any:
+        return self._read(lambda: self._written(q, t), (*q, t), "the coordinates q and the time t")
+
+    def _is_driven(self, count: int) -> bool:
+        t = _time()
+        return t in self._of_symbols(_symbols("q", count), t).free_symbols
 
     def _compile(self, count: int):
         """Compiled h of so many coordinates."""
@@ -62,7 +69,7 @@ class SymbolicConstraint(Constraint):
         from ..symbolic.reading import shown
 
         q, t = _symbols("q", count), _time()
-        h = self._read(lambda: self._written(q, t), (*q, t), "the coordinates q and the time t")
+        h = self._of_symbols(q, t)
         if not h.free_symbols & set(q):
             raise MechanismError(f"constraint {self.name!r}: h = {shown(h)} depends on no coordinate, so no motion can satisfy it")
         return constraint_module(h, q, t).compiled
@@ -181,7 +188,22 @@ class VelocityConstraint(SymbolicConstraint):
     """
 
     def apply(self, builder) -> None:
-        builder.add_speeds(self.name, self.joints, self._compile)
+        builder.add_speeds(self.name, self.joints, self._compile, self._is_driven)
+
+    def _of_rates(self, q: tuple[Any, ...], v: tuple[Any, ...], t: Any) -> Any:
+        import sympy
+
+        def written() -> Any:
+            if isinstance(self.expression, str):
+                return self.expression
+            takes_time = len(inspect.signature(self.expression).parameters) > 3
+            return self.expression(*((q, v, t, sympy) if takes_time else (q, v, sympy)))
+
+        return self._read(written, (*q, *v, t), "the coordinates q, the velocities v and the time t")
+
+    def _is_driven(self, count: int) -> bool:
+        v = _symbols("v", count)
+        return self._of_rates(_symbols("q", count), v, _time()).subs(dict.fromkeys(v, 0)) != 0
 
     def _compile(self, count: int):
         """Compiled g of so many coordinates and velocities."""
@@ -190,14 +212,7 @@ class VelocityConstraint(SymbolicConstraint):
         from ..symbolic.constraint_module import speed_module
 
         q, v, t = _symbols("q", count), _symbols("v", count), _time()
-
-        def written() -> Any:
-            if isinstance(self.expression, str):
-                return self.expression
-            takes_time = len(inspect.signature(self.expression).parameters) > 3
-            return self.expression(*((q, v, t, sympy) if takes_time else (q, v, sympy)))
-
-        g = self._read(written, (*q, *v, t), "the coordinates q, the velocities v and the time t")
+        g = self._of_rates(q, v, t)
         slopes = [sympy.diff(g, s) for s in v]
         bent = sorted({str(s) for slope in slopes for s in slope.free_symbols & set(v)})
         if any(sympy.simplify(sympy.diff(slope, s)) != 0 for slope in slopes for s in slope.free_symbols & set(v)):
