@@ -121,6 +121,15 @@ def test_actuators_friction_limits_shapes_and_keyframes_come_back(tmp_path):
         np.testing.assert_allclose(data.qfrc_actuator[:2], [holder, speed], atol=1e-12)
 
 
+def test_shapes_that_are_not_turned_need_no_rotation(tmp_path):
+    mech = la.examples.chain(1)
+    mech.add_shape("link1", la.Box((0.1, 0.2, 0.3)), la.Pose(xyz=(0.0, 0.0, -0.5)))
+    mech.add_shape("link1", la.Sphere(0.1), TURNED)
+    mech.save(tmp_path / "plain.xml")
+    box, sphere = (line for line in (tmp_path / "plain.xml").read_text(encoding="utf-8").splitlines() if "<geom" in line)
+    assert "quat=" not in box and "quat=" in sphere
+
+
 def test_keyframes_without_a_time_begin_at_zero(tmp_path):
     mech = driven()
     mech.keyframes |= {"bent": {"q": {"hinge": 0.3}}, "later": {"q": {"hinge": 0.3}, "t": 1.5}}

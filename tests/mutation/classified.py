@@ -84,4 +84,7 @@ CLASSIFIED: dict[tuple[str, str, str], str] = {
     ("kernels/stepping/maximal.py", "for i in range(1, flow.node.shape[0]):", "1"): (
         "tolerance: what errors of constraints are compared with, without the displacement of the first body"
     ),
+    ("io/sexp_reader.py", "parallel = np.abs(np.cross(axis, first)).max() < 1e-12", "1e-12"): (
+        "tolerance: which axes count as parallel, far above rounding and far below what files say"
+    ),
 }

@@ -389,3 +389,15 @@ def test_what_cannot_be_certified_says_why():
         sv.certified(pushed, pushed.state())
     with pytest.raises(la.StateError, match="guard"):
         la.Simulator(la.examples.chain(2).compile(), dt=0.01, integrator=la.AdaptiveStep(), guard=True)
+
+
+def test_dampers_enter_the_bound_of_the_jacobian_with_half_of_their_slope():
+    """A damped slide: the step's Jacobian is m + h c / 2, and the bounds say just that."""
+    mech = la.Mechanism()
+    mech.add_body("slide", joint=la.Prismatic((1, 0, 0)), mass=2.0, inertia=(1, 1, 1))
+    mech.add_force(la.Damper("slide", 3.0))
+    model = mech.compile()
+    equation = la.solvability.StepEquation(model, model.state(v=[1.0]))
+    constants = la.solvability.certified_constants(equation, radius=0.1)
+    h, bounds = 0.1, la.solvability.Bounds(constants, speed=1.0, L0=0.0)
+    assert constants.m1 - h * bounds.L1 == pytest.approx(float(equation.jacobian(np.array([1.0]), h)[0, 0]), rel=1e-9)
