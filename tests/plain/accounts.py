@@ -230,6 +230,10 @@ def test_what_drives_a_mechanism_with_dry_friction_is_accounted_for_in_maximal_c
     given = {"v": model.project_velocity(None, {"pole": 1.0}), "dt": 2e-3, "steps": 150, "strict": True}
     own, other = (la.simulate(model, integrator=kind(quadrature=quadrature), **given) for kind in (la.Maximal, la.Variational))
     assert abs(own.work - other.work).max() < 1e-9 and abs(own.dissipated - other.dissipated).max() < 1e-9
+    thinned = la.simulate(model, integrator=la.Maximal(quadrature=quadrature), record_every=5, **given)
+    assert abs(thinned.work - own.work[::5]).max() < 1e-12
+    for integrator in (la.Midpoint(), la.Trapezoid(), la.FloatingBase()):
+        assert abs(la.simulate(model, integrator=integrator, **given).work - other.work).max() < 1e-6
     assert abs(own.work[-1]) > 0.01 and not own.warnings
 
 

@@ -121,8 +121,9 @@ class Ledger:
         count = rates.shape[1]
         # in maximal coordinates those of the joints come first; what joins bodies there is known better from the equations of motion, but
         # these do not know what dry friction holds
-        if multipliers is not None and (multipliers.shape[1] == count or self.model.joints_with_dry_friction):
-            return -np.sum(multipliers[:, multipliers.shape[1] - count :] * 0.5 * (rates[1:] + rates[:-1]), axis=1)
+        known = 0 if multipliers is None else multipliers.shape[1]
+        if multipliers is not None and (known == count or (known > count and self.model.joints_with_dry_friction)):
+            return -np.sum(multipliers[:, known - count :] * 0.5 * (rates[1:] + rates[:-1]), axis=1)
         # the integrator did not record impulses: forces of the equations of motion at both ends of a step
         ties, out = tree.make_ties(self.model), np.empty(len(t) - 1)
         for k in range(len(out)):

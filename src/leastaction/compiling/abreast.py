@@ -8,10 +8,9 @@
 
 What it does for one body must not depend on what it does for another: it may read and write the rows of body i, and read what nobody
 writes.  It takes arrays and numbers, no records.  Entries of arrays are gathered from the rows of four bodies.  What it writes outside of
-branches goes to memory at its end, four columns of four bodies at a time; so it writes to columns that are known now, and does not return
-before.  Of bodies that are left over, one runs by itself; two or three
-run in a block whose last lanes repeat the last one.  With compilation switched off, with bounds checks, and where only Numba's public
-interface is used, it is the loop it stands for.
+branches goes to memory at its end, four columns of four bodies at a time; so columns it writes to are known when it is compiled, and it
+does not return early.  Of bodies that are left over, one runs by itself; two or three run in a block whose last lanes repeat the last one.
+With compilation switched off, with bounds checks, and where only Numba's public interface is used, it is the loop it stands for.
 """
 
 import inspect
